@@ -1,0 +1,1 @@
+"""What touches the world on behalf of a workflow, one activity a file."""

@@ -1,0 +1,1 @@
+"""Pure decisions and data: no I/O, clock, randomness, Temporal or SQL."""

@@ -1,0 +1,1 @@
+"""What an agent is: definition, roles, profile, skills and their sources."""

@@ -1,0 +1,1 @@
+"""What a run is: state, transitions, sequence, inputs, budget and conversation."""

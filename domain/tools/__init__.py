@@ -1,0 +1,1 @@
+"""What a tool is: registry, effective view, argument schemas and results."""

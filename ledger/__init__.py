@@ -1,0 +1,1 @@
+"""The append-only record in Postgres, its reads and its verification."""

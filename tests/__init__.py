@@ -1,0 +1,1 @@
+"""Tests, each named as a sentence of fact."""

@@ -1,0 +1,1 @@
+"""Import directions, packaging, sizes, names and purity."""

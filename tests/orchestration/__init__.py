@@ -1,0 +1,1 @@
+"""Workflows against a real server, with scripted activities."""

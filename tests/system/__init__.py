@@ -1,0 +1,1 @@
+"""Whole processes: real Temporal, real Postgres, kills and restarts."""

@@ -1,0 +1,1 @@
+"""Pure logic: given, when, then."""

@@ -1,0 +1,1 @@
+"""The composition root: puts workflows and activities into processes."""

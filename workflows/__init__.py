@@ -1,0 +1,1 @@
+"""What Temporal replays; deterministic, sees the domain only."""
