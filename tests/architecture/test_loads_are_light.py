@@ -1,0 +1,60 @@
+"""A workflow loads no driver or model SDK, and neither does the operator's side a model SDK."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+
+from tests.architecture.tree import ROOT, module_name, sources
+
+MODEL_SDKS = {"anthropic", "google.genai", "openai", "pydantic_ai"}
+DRIVERS = {"alembic", "asyncpg", "httpx", "sqlalchemy", "structlog"}
+
+
+def modules(folder: str) -> list[str]:
+    """Each importable module of a folder; `__main__` is a program, not a module."""
+    names = (source.path for source in sources(folder) if source.path.stem != "__main__")
+    return [module_name(path) for path in names]
+
+
+def loaded_by(names: Iterable[str]) -> set[str]:
+    """What a fresh interpreter has loaded after importing the modules."""
+    program = "import sys, json, importlib; [importlib.import_module(n) for n in sys.argv[1:]]"
+    program += "; print(json.dumps(sorted(sys.modules)))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *names],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(ran.stdout))
+
+
+def test_workflows_load_no_driver_and_no_model_sdk() -> None:
+    """The sandbox imports them anew for each run, so that weight there is paid each time."""
+    loaded = loaded_by(modules("workflows"))
+
+    assert "workflows" in loaded
+    assert loaded & (MODEL_SDKS | DRIVERS) == set()
+
+
+def test_the_domain_loads_no_driver_and_no_temporal() -> None:
+    """It is loaded by everything else."""
+    loaded = loaded_by(modules("domain"))
+
+    assert "domain" in loaded
+    assert loaded & (MODEL_SDKS | DRIVERS | {"temporalio"}) == set()
+
+
+def test_the_operators_side_loads_no_model_sdk() -> None:
+    """A command answers quickly and needs no key."""
+    loaded = loaded_by(modules("legato"))
+
+    assert "legato" in loaded
+    assert loaded & MODEL_SDKS == set()
+
+
+def test_a_loaded_driver_is_seen() -> None:
+    """The check is seen to fail."""
+    assert loaded_by(["asyncpg"]) & DRIVERS == {"asyncpg"}
