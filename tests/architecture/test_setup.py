@@ -1,4 +1,4 @@
-"""`make setup` works from nothing: a path with a space, an empty home, and a second time at once."""
+"""`make setup` works from nothing: a path with a space, an empty home; a second time is a no-op."""
 
 import os
 import shutil
