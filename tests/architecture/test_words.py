@@ -11,7 +11,7 @@ ENGINE_FOLDERS = ("domain/tools", "domain/runs")
 ENGINE_FILES = ("workflows/agent_run", "activities/take_step", "activities/run_tool")
 # `manifest` alone is the list of a run's tools; the governed documents are the plural.
 WORDS = {
-    "bubblewrap", "builder", "bwrap", "manifests", "prevalidation", "review", "reviewer", "reviews",
+    "bubblewrap", "builder", "bwrap", "manifests", "review", "reviewer", "reviews",
     "role", "roles", "shell", "sqlite", "sqlite3",
 }  # fmt: skip
 NAMES = {
