@@ -1,0 +1,52 @@
+"""What a launch asks for, and the bytes that a build is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from domain.agents.definition import Skill
+from domain.agents.profile import Profile
+from domain.runs.budget import Budget
+from domain.runs.conversation import Frozen
+from domain.runs.sequence import Item
+from domain.tools.registry import Registry
+
+
+class AgentRequest(Frozen):
+    """What a front door asks for. The role selects instructions, tools and profile.
+
+    `profile` None takes the role's default; `items` empty takes the role's own sequence
+    around `message`. `checks` are commands that prevalidation runs. `tools` None takes the
+    role's surface, () none. `model` is a name that `docs/models.md` lists; a role without
+    a model leaves it "".
+    """
+
+    role: str
+    message: str = ""
+    items: tuple[Item, ...] = ()
+    model: str = ""
+    profile: Profile | None = None
+    workspace: str = ""
+    stores: str = ""
+    checks: tuple[str, ...] = ()
+    fixers: tuple[str, ...] = ()
+    attended: bool = True
+    tools: tuple[str, ...] | None = None
+    budget: Budget = Budget()
+    max_tokens: int = 4096
+    temperature: float | None = None
+    environment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sources:
+    """All bytes that a build is made from, read once before it begins.
+
+    `prices_known` tells whether the request's model has a price; `model_problem` is why
+    the model's name cannot be used, "" where it can.
+    """
+
+    registry: Registry
+    skills: tuple[Skill, ...] = field(default=())
+    prices_known: bool = True
+    model_problem: str = ""

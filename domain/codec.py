@@ -1,0 +1,48 @@
+"""Plain values to canonical bytes and back, and the digests taken of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TypeAlias, cast
+
+Json: TypeAlias = (
+    "bool | int | float | str | list[Json] | tuple[Json, ...] | dict[str, Json] | None"
+)
+
+
+def canonical(value: object) -> bytes:
+    """Encode a JSON value as the bytes that are hashed: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode("utf-8")
+
+
+def decode(data: bytes) -> Json:
+    """Decode canonical bytes."""
+    return cast("Json", json.loads(data))
+
+
+def decode_object(data: bytes | str) -> dict[str, Json]:
+    """Decode bytes that hold a JSON object; anything else is a ValueError."""
+    value: object = json.loads(data)
+    if not isinstance(value, dict):
+        message = f"expected a JSON object, got {type(value).__name__}"
+        raise ValueError(message)  # noqa: TRY004 - one error type for all bad input
+    return cast("dict[str, Json]", value)
+
+
+def digest(value: object) -> str:
+    """Take the hexadecimal SHA-256 of a value's canonical bytes."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def digest_bytes(data: bytes) -> str:
+    """Take the hexadecimal SHA-256 of bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def clean_text(text: str) -> str:
+    """Make text storable as UTF-8: a lone surrogate becomes U+FFFD."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")

@@ -1,0 +1,477 @@
+"""The facts: one closed union of frozen events, each with its id and how it is repeated."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from domain.agents.definition import RuntimeConfig
+from domain.agents.request import AgentRequest
+from domain.codec import Json, canonical, decode_object
+from domain.errors import bug
+from domain.runs.conversation import CallRequest, Frozen, Native, Usage
+from domain.runs.inputs import How, Question
+from domain.runs.sequence import Item
+from domain.tools.results import Outcome
+
+
+class Use(StrEnum):
+    """What a second append of one event id means.
+
+    `same`: the writer repeats a command: equal content gives the first result, other
+    content is `idempotency_mismatch`. `first`: writers compete: the loser is given the
+    winner's event and goes on from it.
+    """
+
+    SAME = "same"
+    FIRST = "first"
+
+
+class Entry(StrEnum):
+    """How a run was started: recorded, never a role, never changes the definition."""
+
+    SCHEDULE = "schedule"
+    HAND = "hand"
+    BACKGROUND = "background"
+    CHAT = "chat"
+    CONVERTED = "converted_chat"
+    API = "api"
+
+
+class Event(Frozen):
+    """What all facts share."""
+
+    use: ClassVar[Use] = Use.FIRST
+    version: ClassVar[int] = 1
+    after_end: ClassVar[bool] = False
+    closes: ClassVar[bool] = False
+    keys: ClassVar[tuple[str, ...]] = ()
+
+    def key(self) -> str:
+        """Give the part of the event id that comes from the run's own coordinates."""
+        return ".".join(str(getattr(self, name)) for name in self.keys)
+
+
+class AtStep(Event):
+    """A fact of one model step; turn and step count from 1 over the whole run."""
+
+    turn: int
+    step: int
+
+
+class AtRequest(AtStep):
+    """A fact of one model request; `n` counts from 1 within the step."""
+
+    keys: ClassVar[tuple[str, ...]] = ("turn", "step", "n")
+    n: int
+
+
+class AtCall(AtStep):
+    """A fact of one call; `position` counts from 0 within the response."""
+
+    keys: ClassVar[tuple[str, ...]] = ("turn", "step", "position")
+    position: int
+
+
+class RunAccepted(Event):
+    """A run was accepted: from here on it happens or is shown as stuck."""
+
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["run.accepted"] = "run.accepted"
+    run_id: str
+    workflow_id: str
+    agent: str
+    entry: Entry
+    workspace: str
+    session: str
+    slot: str
+    n: int
+    queue: str
+    request: AgentRequest
+    resumes: str = ""
+
+
+class RunAttached(Event):
+    """A Temporal run took the Legato run over; activities of an older epoch are refused."""
+
+    keys: ClassVar[tuple[str, ...]] = ("epoch",)
+    type: Literal["run.attached"] = "run.attached"
+    epoch: int
+    temporal_run: str
+
+
+class RunDefined(Event):
+    """The agent was built: `bundle` is the stored definition's blob, `items` the sequence."""
+
+    type: Literal["run.defined"] = "run.defined"
+    fingerprint: str
+    bundle: str
+    runtime: RuntimeConfig
+    items: tuple[Item, ...]
+    confinement: str
+    notes: tuple[str, ...] = ()
+
+
+class TurnStarted(Event):
+    """A turn began with this message: the item's own, or what a repair is told."""
+
+    keys: ClassVar[tuple[str, ...]] = ("turn",)
+    type: Literal["turn.started"] = "turn.started"
+    turn: int
+    item: int
+    origin: Literal["item", "repair"]
+    text: str
+
+
+class ModelRequested(AtRequest):
+    """A request is about to be sent: the view and the reservation are pinned.
+
+    `view` names the effective tools in order; `incoming` is the position read in the
+    session's incoming stream, `delivered` the messages that this request delivers.
+    """
+
+    type: Literal["model.requested"] = "model.requested"
+    owner: str
+    model: str
+    view: tuple[str, ...]
+    view_digest: str
+    request_digest: str
+    incoming: int
+    delivered: tuple[int, ...]
+    reserved: Usage
+    ordinal: int
+
+
+class ModelResponded(AtStep):
+    """A complete response; `n` is the request that it answers."""
+
+    keys: ClassVar[tuple[str, ...]] = ("turn", "step")
+    type: Literal["model.responded"] = "model.responded"
+    n: int
+    text: str
+    calls: tuple[CallRequest, ...]
+    usage: Usage
+    finish: str
+    native: Native | None = None
+
+
+class ModelFailed(AtRequest):
+    """A request came to nothing; `partial` is text that had arrived."""
+
+    type: Literal["model.failed"] = "model.failed"
+    code: str
+    message: str
+    disposition: str
+    retry_after: float | None = None
+    partial: str = ""
+
+
+class ModelLost(AtRequest):
+    """An open request of another execution was given up, counted at its reservation."""
+
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["model.lost"] = "model.lost"
+
+
+class ModelDiscarded(AtRequest):
+    """A response that came after another had been recorded: only its usage counts."""
+
+    use: ClassVar[Use] = Use.SAME
+    after_end: ClassVar[bool] = True
+    type: Literal["model.discarded"] = "model.discarded"
+    usage: Usage
+
+
+class CallIntended(AtCall):
+    """A call is about to be executed by the execution that holds `owner`.
+
+    `limit` is the call's own limit in seconds: 'run it again' is offered only after it.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("turn", "step", "position", "round")
+    type: Literal["call.intended"] = "call.intended"
+    round: int
+    owner: str
+    name: str
+    binding: str
+    limit: float
+
+
+class CallUnknown(AtCall):
+    """Nobody can tell whether the call's effect happened; a person is asked."""
+
+    keys: ClassVar[tuple[str, ...]] = ("turn", "step", "position", "round")
+    type: Literal["call.unknown"] = "call.unknown"
+    round: int
+    name: str
+    reason: str
+    question: Question
+
+
+class CallSettled(AtCall):
+    """A call's outcome, whole; `by` says who knew: the execution, a probe, a person."""
+
+    after_end: ClassVar[bool] = True
+    type: Literal["call.settled"] = "call.settled"
+    name: str
+    outcome: Outcome
+    by: Literal["execution", "probe", "person", "rule"] = "execution"
+
+
+class InputAsked(Event):
+    """A person was asked; `expires_at` is by the ledger's clock, ISO 8601 in UTC."""
+
+    keys: ClassVar[tuple[str, ...]] = ("input_id",)
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["input.asked"] = "input.asked"
+    input_id: str
+    turn: int
+    step: int
+    position: int
+    question: Question
+    expires_at: str | None = None
+
+
+class InputSettled(Event):
+    """How a question ended: the first of all who try."""
+
+    keys: ClassVar[tuple[str, ...]] = ("input_id",)
+    after_end: ClassVar[bool] = True
+    type: Literal["input.settled"] = "input.settled"
+    input_id: str
+    how: How
+    answer: str
+    by: str
+
+
+class InputLate(Event):
+    """An answer that lost: kept, and its sender told."""
+
+    keys: ClassVar[tuple[str, ...]] = ("submission",)
+    use: ClassVar[Use] = Use.SAME
+    after_end: ClassVar[bool] = True
+    type: Literal["input.late"] = "input.late"
+    input_id: str
+    submission: str
+    answer: str
+    by: str
+
+
+class StopRequested(Event):
+    """A person or a rule wants the run to end now."""
+
+    keys: ClassVar[tuple[str, ...]] = ("submission",)
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["stop.requested"] = "stop.requested"
+    submission: str
+    reason: str
+    by: str
+
+
+class RunWaiting(Event):
+    """The run waits; `n` counts its waits, `ref` names what for."""
+
+    keys: ClassVar[tuple[str, ...]] = ("n",)
+    type: Literal["run.waiting"] = "run.waiting"
+    n: int
+    on: Literal["input", "approval", "capacity", "pause", "child", "unknown_effect", "home"]
+    ref: str
+
+
+class RunResumed(Event):
+    """The n-th wait is over."""
+
+    keys: ClassVar[tuple[str, ...]] = ("n",)
+    type: Literal["run.resumed"] = "run.resumed"
+    n: int
+
+
+class CheckCompleted(Event):
+    """One run of an item's checks. `terminal` tells that a check could not run at all."""
+
+    keys: ClassVar[tuple[str, ...]] = ("item", "attempt")
+    type: Literal["check.completed"] = "check.completed"
+    item: int
+    attempt: int
+    ok: bool
+    terminal: bool
+    failures: tuple[str, ...]
+    report: str
+
+
+class TurnCompleted(Event):
+    """A turn ended, asserting that no message up to `incoming` was left unread."""
+
+    keys: ClassVar[tuple[str, ...]] = ("turn",)
+    type: Literal["turn.completed"] = "turn.completed"
+    turn: int
+    incoming: int
+
+
+class ItemCompleted(Event):
+    """An item is done."""
+
+    keys: ClassVar[tuple[str, ...]] = ("item",)
+    type: Literal["item.completed"] = "item.completed"
+    item: int
+
+
+class RunEnded(Event):
+    """The one terminal event of a run: which state, why, and by whom."""
+
+    closes: ClassVar[bool] = True
+    type: Literal["run.ended"] = "run.ended"
+    status: str
+    reason: str
+    by: str
+    message: str
+    items_done: int
+
+
+class MessageAccepted(Event):
+    """A message waits in the session; `later` asks not to steer the running turn."""
+
+    keys: ClassVar[tuple[str, ...]] = ("submission",)
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["message.accepted"] = "message.accepted"
+    submission: str
+    text: str
+    later: bool
+    run_id: str
+
+
+class SlotTaken(Event):
+    """A run holds the slot as its n-th holder."""
+
+    keys: ClassVar[tuple[str, ...]] = ("n",)
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["slot.taken"] = "slot.taken"
+    run_id: str
+    n: int
+
+
+class SlotReleased(Event):
+    """The n-th holder gave the slot back."""
+
+    keys: ClassVar[tuple[str, ...]] = ("n",)
+    type: Literal["slot.released"] = "slot.released"
+    run_id: str
+    n: int
+
+
+class SessionTaken(Event):
+    """A run holds the session."""
+
+    keys: ClassVar[tuple[str, ...]] = ("run_id",)
+    use: ClassVar[Use] = Use.SAME
+    type: Literal["session.taken"] = "session.taken"
+    run_id: str
+
+
+class SessionReleased(Event):
+    """A run gave the session back."""
+
+    keys: ClassVar[tuple[str, ...]] = ("run_id",)
+    type: Literal["session.released"] = "session.released"
+    run_id: str
+
+
+class FindingRecorded(AtCall):
+    """A finding, by its stable fingerprint; filing it again updates it."""
+
+    type: Literal["finding.recorded"] = "finding.recorded"
+    fingerprint: str
+    title: str
+    detail: str
+    severity: Literal["low", "medium", "high"]
+    module: str
+    path: str = ""
+
+
+class FindingsClaimed(AtCall):
+    """The agent took a bounded batch of findings to fix."""
+
+    type: Literal["findings.claimed"] = "findings.claimed"
+    fingerprints: tuple[str, ...]
+
+
+class ReceiptWritten(AtCall):
+    """What was done about one module's findings; `changed` needs proof."""
+
+    type: Literal["receipt.written"] = "receipt.written"
+    module: str
+    result: Literal["changed", "unchanged", "deferred"]
+    fingerprints: tuple[str, ...]
+    proof: str
+    text: str
+
+
+Fact: TypeAlias = (
+    RunAccepted
+    | RunAttached
+    | RunDefined
+    | TurnStarted
+    | ModelRequested
+    | ModelResponded
+    | ModelFailed
+    | ModelLost
+    | ModelDiscarded
+    | CallIntended
+    | CallUnknown
+    | CallSettled
+    | InputAsked
+    | InputSettled
+    | InputLate
+    | StopRequested
+    | RunWaiting
+    | RunResumed
+    | CheckCompleted
+    | TurnCompleted
+    | ItemCompleted
+    | RunEnded
+    | MessageAccepted
+    | SlotTaken
+    | SlotReleased
+    | SessionTaken
+    | SessionReleased
+    | FindingRecorded
+    | FindingsClaimed
+    | ReceiptWritten
+)
+
+_ADAPTER: TypeAdapter[Fact] = TypeAdapter(Annotated[Fact, Field(discriminator="type")])
+
+
+def event_id(fact: Fact) -> str:
+    """Name a fact within its stream: its type and the run's own coordinates."""
+    key = fact.key()
+    return f"{fact.type}:{key}" if key else fact.type
+
+
+def encode(fact: Fact) -> bytes:
+    """Encode a fact's body: canonical JSON of its fields without the type."""
+    body: dict[str, Json] = fact.model_dump(mode="json", exclude={"type"})
+    return canonical(body)
+
+
+def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
+    """Decode a stored body; raises `event_unknown` for a type or version it does not know."""
+    value = decode_object(body)
+    value["type"] = type_name
+    try:
+        fact = _ADAPTER.validate_python(value)
+    except ValueError as exc:
+        raise bug(
+            "event_unknown",
+            f"a stored event of type {type_name!r} version {schema_version} cannot be read",
+            problem=str(exc)[:400],
+        ) from None
+    if schema_version != fact.version:
+        raise bug(
+            "event_unknown",
+            f"{type_name!r} is stored with schema version {schema_version}, "
+            f"this build reads {fact.version}",
+        )
+    return fact

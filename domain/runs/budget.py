@@ -1,0 +1,67 @@
+"""What a run may spend, and what a model request reserves before it is sent."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from domain.runs.conversation import Frozen, Usage
+
+
+class Budget(Frozen):
+    """Hard limits of one run; None is no limit, 0 is none at all.
+
+    `seconds` is working time, `steps` model calls, `calls` tool calls, `tokens` input and
+    output together, `cost` US dollars as decimal text.
+    """
+
+    seconds: float | None = None
+    steps: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    cost: str | None = None
+
+
+class Spent(Frozen):
+    """What a run has spent so far; an outcome that is unknown counts at its reservation."""
+
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: str = "0"
+    cost_unknown: int = 0
+
+
+def tokens_of(usage: Usage) -> int:
+    """Count a usage's tokens; unknown parts count as none."""
+    return (usage.input_tokens or 0) + (usage.output_tokens or 0)
+
+
+def spend(spent: Spent, actual: Usage, reserved: Usage) -> Spent:
+    """Settle one request: what it used, or its reservation where that is unknown."""
+    tokens = tokens_of(actual)
+    if actual.input_tokens is None and actual.output_tokens is None:
+        tokens = tokens_of(reserved)
+    cost = actual.cost if actual.cost is not None else reserved.cost
+    total = Decimal(spent.cost) + Decimal(cost or "0")
+    return spent.model_copy(
+        update={
+            "tokens": spent.tokens + tokens,
+            "cost": format(total, "f"),
+            "cost_unknown": spent.cost_unknown + (cost is None),
+        }
+    )
+
+
+def exceeded(budget: Budget, spent: Spent, reserve: Usage) -> str | None:
+    """Name the first limit that one more request would pass, or None where it fits."""
+    if budget.steps is not None and spent.steps + 1 > budget.steps:
+        return "steps"
+    if budget.calls is not None and spent.calls > budget.calls:
+        return "calls"
+    if budget.tokens is not None and spent.tokens + tokens_of(reserve) > budget.tokens:
+        return "tokens"
+    if budget.cost is not None:
+        wanted = Decimal(spent.cost) + Decimal(reserve.cost or "0")
+        if wanted > Decimal(budget.cost):
+            return "cost"
+    return None
