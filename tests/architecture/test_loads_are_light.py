@@ -21,13 +21,9 @@ def loaded_by(names: Iterable[str]) -> set[str]:
     """What a fresh interpreter has loaded after importing the modules."""
     program = "import sys, json, importlib; [importlib.import_module(n) for n in sys.argv[1:]]"
     program += "; print(json.dumps(sorted(sys.modules)))"
-    ran = subprocess.run(
-        [sys.executable, "-c", program, *names],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", program, *names]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
     return set(json.loads(ran.stdout))
 
 
