@@ -30,6 +30,7 @@ class DefinedTool(Frozen):
     effect: Effect
     writes: Writes
     resource: str
+    needs: tuple[str, ...] = ()
 
     def spec(self) -> ToolSpec:
         """Give the contract back in the registry's form."""
@@ -42,16 +43,22 @@ class DefinedTool(Frozen):
             self.timeout,
             self.resource,
             self.source,
+            self.needs,
         )
 
 
 class AgentDefinition(Frozen):
-    """Immutable identity of an agent. Tools and skills are sorted by name, names unique."""
+    """Immutable identity of an agent. Tools and skills are sorted by name, names unique.
+
+    `pinned` names the tools whose schemas stay with every request where the others are
+    fetched on demand: presentation, not identity.
+    """
 
     instructions: str
     skills: tuple[Skill, ...]
     tools: tuple[DefinedTool, ...]
     profile: Profile
+    pinned: tuple[str, ...] = ()
 
 
 class RuntimeConfig(Frozen):
@@ -84,6 +91,7 @@ def defined_tool(spec: ToolSpec) -> DefinedTool:
         effect=spec.effect,
         writes=spec.writes,
         resource=spec.resource,
+        needs=spec.needs,
     )
 
 

@@ -15,6 +15,9 @@ from domain.tools.schema import schema_problem
 INTRINSIC = ("get_api_spec", "call_tool", "read_skill", "read_result")
 """Names that no source of tools may claim: they exist for every agent where they apply."""
 
+NEEDS = ("person", "confinement")
+"""What a tool may need of the surroundings: a person who can answer, confined commands."""
+
 _MAX_TIMEOUT = 3600.0
 _NAME_LIMIT = 128
 
@@ -45,7 +48,8 @@ class ToolSpec:
     `schema` is the JSON Schema of the arguments as canonical JSON text (an object schema);
     `timeout` is the call's own limit in seconds; `resource` is the key that keeps two
     effectful calls from running together; `source` says where it came from
-    (`built-in`, `plugin:<distribution>`, `mcp:<server>`).
+    (`built-in`, `plugin:<distribution>`, `mcp:<server>`); `needs` are of `NEEDS`, and
+    where one is not met the turn policy hides the tool.
     """
 
     name: str
@@ -56,6 +60,7 @@ class ToolSpec:
     timeout: float = 30.0
     resource: str = "workspace"
     source: str = "built-in"
+    needs: tuple[str, ...] = ()
 
     @property
     def input_schema(self) -> dict[str, Json]:
@@ -78,10 +83,11 @@ def tool_spec(  # noqa: PLR0913 - the contract's own fields
     timeout: float = 30.0,
     resource: str = "workspace",
     source: str = "built-in",
+    needs: tuple[str, ...] = (),
 ) -> ToolSpec:
     """Build a spec from a schema given as a mapping."""
     text = json.dumps(schema, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return ToolSpec(name, description, text, effect, writes, timeout, resource, source)
+    return ToolSpec(name, description, text, effect, writes, timeout, resource, source, needs)
 
 
 def spec_problems(spec: ToolSpec) -> list[str]:
@@ -100,6 +106,7 @@ def spec_problems(spec: ToolSpec) -> list[str]:
         found.append(f"tool name {name!r} is reserved")
     if not 0 < spec.timeout <= _MAX_TIMEOUT:
         found.append(f"tool {name!r}: timeout {spec.timeout} is outside 0 to 3600 seconds")
+    found += [f"tool {name!r} needs {n!r}, which is unknown" for n in spec.needs if n not in NEEDS]
     return found + _schema_problems(spec)
 
 
