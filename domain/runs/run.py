@@ -1,0 +1,276 @@
+"""A run folded from its facts: states, the transition table, and `evolve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from domain.events import (
+    CallIntended,
+    CallSettled,
+    CallUnknown,
+    CheckCompleted,
+    Fact,
+    InputAsked,
+    InputSettled,
+    ItemCompleted,
+    ModelDiscarded,
+    ModelFailed,
+    ModelLost,
+    ModelRequested,
+    ModelResponded,
+    RunAccepted,
+    RunAttached,
+    RunDefined,
+    RunEnded,
+    RunResumed,
+    RunWaiting,
+    StopRequested,
+    TurnCompleted,
+    TurnStarted,
+)
+from domain.runs.budget import Spent, spend
+from domain.runs.conversation import CallRequest, Usage
+from domain.tools.results import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from domain.runs.inputs import Question
+
+
+class Status(StrEnum):
+    """Every state of a run."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
+    OVER_BUDGET = "over_budget"
+    SUPERSEDED = "superseded"
+    INTERRUPTED = "interrupted"
+    ESCALATED = "escalated"
+    LOST = "lost"
+
+
+OPEN = frozenset({Status.QUEUED, Status.RUNNING, Status.WAITING, Status.STOPPING})
+TERMINAL = frozenset(Status) - OPEN
+
+TRANSITIONS: dict[tuple[Status, str], Status] = {
+    (Status.QUEUED, "run.attached"): Status.RUNNING,
+    (Status.QUEUED, "stop.requested"): Status.STOPPING,
+    (Status.RUNNING, "run.waiting"): Status.WAITING,
+    (Status.RUNNING, "stop.requested"): Status.STOPPING,
+    (Status.WAITING, "run.resumed"): Status.RUNNING,
+    (Status.WAITING, "stop.requested"): Status.STOPPING,
+    **{(status, "run.ended"): Status.COMPLETED for status in OPEN},
+}
+"""What moves a run; `run.ended` moves it to the state that the event names."""
+
+
+@dataclass(frozen=True)
+class CallState:
+    """One call of the current step: who means to run it, and what it came to."""
+
+    request: CallRequest
+    round: int = 0
+    owner: str = ""
+    unknown: bool = False
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class StepState:
+    """The step that is being taken: its open request, its response and its calls."""
+
+    turn: int
+    step: int
+    requests: int = 0
+    open: ModelRequested | None = None
+    answered: ModelResponded | None = None
+    failed: ModelFailed | None = None
+    calls: tuple[CallState, ...] = ()
+
+
+@dataclass(frozen=True)
+class InputState:
+    """A question that is open or settled."""
+
+    asked: InputAsked
+    settled: InputSettled | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as its facts tell it: the present in detail, the past as sums.
+
+    `incoming` is the position read in the session's incoming stream, `ordinal` the count of
+    answered model steps, `unknown` the calls whose effect nobody can tell.
+    """
+
+    version: int = 0
+    status: Status = Status.QUEUED
+    accepted: RunAccepted | None = None
+    defined: RunDefined | None = None
+    temporal_runs: tuple[str, ...] = ()
+    turn: TurnStarted | None = None
+    turns_done: int = 0
+    step: StepState | None = None
+    ordinal: int = 0
+    incoming: int = 0
+    spent: Spent = Spent()
+    inputs: tuple[InputState, ...] = ()
+    unknown: tuple[CallUnknown, ...] = ()
+    waiting: RunWaiting | None = None
+    waits: int = 0
+    stop: StopRequested | None = None
+    check: CheckCompleted | None = None
+    items_done: int = 0
+    ended: RunEnded | None = None
+
+
+def next_status(run: Run, fact: Fact) -> Status:
+    """Look a fact up in the transition table; what stands not in it moves nothing."""
+    moved = TRANSITIONS.get((run.status, fact.type), run.status)
+    if isinstance(fact, RunEnded) and run.status in OPEN:
+        return Status(fact.status)
+    return moved
+
+
+def evolve(run: Run, fact: Fact) -> Run:
+    """Apply one fact; a fact that does not concern the run's state changes its version only."""
+    run = replace(run, version=run.version + 1, status=next_status(run, fact))
+    match fact:
+        case RunAccepted():
+            return replace(run, accepted=fact)
+        case RunAttached():
+            return replace(run, temporal_runs=(*run.temporal_runs, fact.temporal_run))
+        case RunDefined():
+            return replace(run, defined=fact)
+        case RunWaiting():
+            return replace(run, waiting=fact, waits=fact.n)
+        case RunResumed():
+            return replace(run, waiting=None)
+        case StopRequested():
+            return replace(run, stop=run.stop or fact)
+        case CheckCompleted():
+            return replace(run, check=fact)
+        case ItemCompleted():
+            return replace(run, items_done=max(run.items_done, fact.item + 1))
+        case RunEnded():
+            return replace(run, ended=fact, waiting=None)
+        case _:
+            return _evolve_turn(run, fact)
+
+
+def _evolve_turn(run: Run, fact: Fact) -> Run:
+    match fact:
+        case TurnStarted():
+            return replace(run, turn=fact, step=None)
+        case TurnCompleted():
+            return replace(run, turns_done=fact.turn, incoming=fact.incoming)
+        case ModelRequested() | ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
+            return _evolve_model(run, fact)
+        case CallIntended() | CallUnknown() | CallSettled():
+            return _evolve_call(run, fact)
+        case InputAsked():
+            return replace(run, inputs=(*run.inputs, InputState(fact)))
+        case InputSettled():
+            return replace(run, inputs=tuple(_settle(state, fact) for state in run.inputs))
+        case _:
+            return run
+
+
+def _settle(state: InputState, fact: InputSettled) -> InputState:
+    if state.asked.input_id != fact.input_id or state.settled is not None:
+        return state
+    return replace(state, settled=fact)
+
+
+ModelFact = ModelRequested | ModelResponded | ModelFailed | ModelLost | ModelDiscarded
+
+
+def _current(run: Run, turn: int, step: int) -> StepState:
+    at = run.step
+    if at is not None and (at.turn, at.step) == (turn, step):
+        return at
+    return StepState(turn, step)
+
+
+def _evolve_model(run: Run, fact: ModelFact) -> Run:
+    at = _current(run, fact.turn, fact.step)
+    reserved = at.open.reserved if at.open is not None else Usage()
+    match fact:
+        case ModelRequested():
+            spent = run.spent.model_copy(update={"steps": run.spent.steps + 1})
+            at = replace(at, requests=fact.n, open=fact, failed=None)
+            return replace(run, step=at, incoming=fact.incoming, spent=spent)
+        case ModelResponded():
+            calls = tuple(CallState(call) for call in fact.calls)
+            spent = spend(run.spent, fact.usage, reserved)
+            at = replace(at, open=None, answered=fact, calls=calls)
+            return replace(run, step=at, ordinal=run.ordinal + 1, spent=spent)
+        case ModelFailed():
+            at = replace(at, open=None, failed=fact)
+            return replace(run, step=at)
+        case ModelLost():
+            spent = spend(run.spent, Usage(), reserved)
+            return replace(run, step=replace(at, open=None), spent=spent)
+        case ModelDiscarded():
+            return replace(run, spent=spend(run.spent, fact.usage, Usage()))
+
+
+def _evolve_call(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> Run:
+    at = run.step
+    if at is None or (at.turn, at.step) != (fact.turn, fact.step):
+        return _close_unknown(run, fact)
+    calls = tuple(
+        _evolve_one(call, fact) if call.request.position == fact.position else call
+        for call in at.calls
+    )
+    run = replace(run, step=replace(at, calls=calls))
+    if isinstance(fact, CallUnknown):
+        return replace(run, unknown=(*run.unknown, fact))
+    if isinstance(fact, CallSettled):
+        run = replace(run, spent=run.spent.model_copy(update={"calls": run.spent.calls + 1}))
+    return _close_unknown(run, fact)
+
+
+def _close_unknown(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> Run:
+    """An outcome, or a new round, ends what was unknown of a call."""
+    if isinstance(fact, CallUnknown):
+        return run
+    left = tuple(
+        u
+        for u in run.unknown
+        if (u.turn, u.step, u.position) != (fact.turn, fact.step, fact.position)
+    )
+    return replace(run, unknown=left)
+
+
+def _evolve_one(call: CallState, fact: CallIntended | CallUnknown | CallSettled) -> CallState:
+    match fact:
+        case CallIntended():
+            return replace(call, round=fact.round, owner=fact.owner, unknown=False)
+        case CallUnknown():
+            return replace(call, unknown=True)
+        case CallSettled():
+            return replace(call, outcome=fact.outcome, unknown=False)
+
+
+def fold(facts: Iterable[Fact], run: Run | None = None) -> Run:
+    """Fold facts onto a run, or onto the beginning."""
+    run = run or Run()
+    for fact in facts:
+        run = evolve(run, fact)
+    return run
+
+
+def open_inputs(run: Run) -> tuple[Question, ...]:
+    """List the questions that nobody has settled."""
+    return tuple(s.asked.question for s in run.inputs if s.settled is None)

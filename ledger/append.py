@@ -1,0 +1,268 @@
+"""The only write primitive: parts of one or more streams, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from domain.errors import Kind, LegatoError, bug, refused
+from domain.events import Fact, Use, event_id
+from ledger.blobs import put_blob
+from ledger.encode import KEY_ID, Row, row_of, same_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ledger.connect import Ledger
+    from ledger.encode import Author
+
+_ONE = """
+with h as (
+  update ledger.stream s set
+    version = s.version + 1,
+    order_key = greatest(s.order_key, pg_current_xact_id()::text::bigint),
+    head_hash = ledger.link(s.head_hash, s.stream_id, s.version + 1, statement_timestamp(),
+      $4, $8, $9, $10, $11, $12),
+    closed_at = case when $14 then statement_timestamp() else s.closed_at end
+  where s.stream_id = $1
+    and s.version = coalesce($2, s.version)
+    and (s.closed_at is null or $13)
+  returning s.version, s.head_hash, s.order_key
+)
+insert into ledger.event (stream_id, version, event_id, order_key, type, schema_version,
+    correlation_id, recorded_at, envelope, body, codec, key_id, blobs, body_commit, same_digest,
+    hash)
+  select $1, h.version, $3, h.order_key, $5, $6, $15, statement_timestamp(),
+    $4, $7, $8, $9, $10, $11, $12, h.head_hash
+  from h
+returning version, hash
+"""
+
+_MANY = "select * from ledger.append($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one stream gets: events at its head, which must be at `expected` where given.
+
+    A part without events only asserts. `refs` are names of blobs that the bodies mention.
+    """
+
+    stream: str
+    facts: tuple[Fact, ...] = ()
+    expected: int | None = None
+    refs: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class Appended:
+    """Where each stream stands after an append; `repeated` tells it had been made before."""
+
+    heads: Mapping[str, tuple[int, bytes]]
+    repeated: bool = False
+
+
+class VersionConflictError(LegatoError):
+    """A stream was not where the writer expected it: fold again and decide again."""
+
+
+class TakenError(LegatoError):
+    """Another writer was first: read its event and go on from it."""
+
+
+def _after_end(part: Part) -> bool:
+    """An assertion holds on a closed stream; facts only where all may come after the end."""
+    return all(fact.after_end for fact in part.facts)
+
+
+async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
+    """Append parts, all or nothing.
+
+    Raises VersionConflictError (`version_conflict`), TakenError (`event_taken`: an event
+    of use `first` is there already, or one of its batch), `idempotency_mismatch` (an event
+    of use `same` is there with other content), `run_closed`. A repeated append of equal
+    content gives the first result. An error of the database is resolved by id first.
+    """
+    now = datetime.now(UTC).isoformat()
+    rows = [
+        [row_of(fact, author, now, ledger.secret, b"".join(part.refs)) for fact in part.facts]
+        for part in parts
+    ]
+    for row in (row for part_rows in rows for row in part_rows):
+        if row.blob is not None:
+            await put_blob(ledger, row.blob)
+    try:
+        if len(parts) == 1 and len(parts[0].facts) == 1:
+            return await _append_one(ledger, parts[0], rows[0][0])
+        return await _append_many(ledger, parts, rows)
+    except asyncpg.UniqueViolationError:
+        return await _resolve(ledger, parts, None)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as exc:
+        return await _resolve(ledger, parts, _translated(exc, parts))
+
+
+def _translated(exc: BaseException, parts: Sequence[Part]) -> LegatoError:
+    """Turn the database's word into ours."""
+    state = getattr(exc, "sqlstate", None)
+    if state == "LG001":
+        return VersionConflictError(
+            "version_conflict", str(exc), next="fold the stream again and decide again"
+        )
+    if state == "LG002":
+        return closed_error(parts[0].stream)
+    return LegatoError(
+        "ledger_unreachable",
+        "the ledger did not answer an append, and it is not there",
+        cause=type(exc).__name__,
+        next="run `legato status`, then repeat the command: the same ids are safe to repeat",
+    )
+
+
+def closed_error(stream: str) -> LegatoError:
+    """Say that a run has ended and takes nothing more."""
+    return refused(
+        "run_closed",
+        f"{stream} has ended and takes nothing more",
+        next="start a new run, or resume this one in a new run",
+    )
+
+
+async def _append_one(ledger: Ledger, part: Part, row: Row) -> Appended:
+    for _ in range(2):
+        done = await ledger.pool.fetchrow(
+            _ONE, part.stream, part.expected, row.event_id, row.envelope, row.type,
+            row.schema_version, row.body, int(row.codec), KEY_ID, row.blobs, row.commit,
+            row.same, _after_end(part), row.closes, row.correlation,
+        )  # fmt: skip
+        if done is not None:
+            return Appended({part.stream: (done["version"], done["hash"])})
+        head = await ledger.pool.fetchrow(
+            "select version, closed_at from ledger.stream where stream_id = $1", part.stream
+        )
+        if head is None and not part.expected:
+            await ledger.pool.execute(
+                "insert into ledger.stream (stream_id, kind) values ($1, split_part($1, '/', 1))"
+                " on conflict do nothing",
+                part.stream,
+            )
+            continue
+        return await _resolve(ledger, [part], _why_not(part, head))
+    raise bug("append_failed", f"{part.stream} took no event", stream=part.stream)
+
+
+def _why_not(part: Part, head: asyncpg.Record | None) -> LegatoError:
+    if head is not None and head["closed_at"] is not None and not _after_end(part):
+        return closed_error(part.stream)
+    actual = 0 if head is None else head["version"]
+    return VersionConflictError(
+        "version_conflict",
+        f"expected {part.stream} at version {part.expected}, it is at {actual}",
+        next="fold the stream again and decide again",
+        details={"expected": part.expected, "actual": actual},
+    )
+
+
+async def _append_many(
+    ledger: Ledger, parts: Sequence[Part], rows: Sequence[Sequence[Row]]
+) -> Appended:
+    flat = [(n, row) for n, part_rows in enumerate(rows, start=1) for row in part_rows]
+    each = [row for _, row in flat]
+    done = await ledger.pool.fetch(
+        _MANY,
+        [part.stream for part in parts],
+        [part.expected for part in parts],
+        [_after_end(part) for part in parts],
+        [n for n, _ in flat],
+        [row.event_id for row in each],
+        [row.type for row in each],
+        [row.schema_version for row in each],
+        [row.correlation for row in each],
+        [row.envelope for row in each],
+        [row.body for row in each],
+        [int(row.codec) for row in each],
+        [KEY_ID for _ in each],
+        [row.blobs for row in each],
+        [row.commit for row in each],
+        [row.same for row in each],
+        [row.closes for row in each],
+    )
+    return Appended({r["out_stream"]: (r["out_version"], r["out_hash"]) for r in done})
+
+
+async def _resolve(ledger: Ledger, parts: Sequence[Part], error: LegatoError | None) -> Appended:
+    """Find out by id whether an append that failed is there, and say so truly.
+
+    A batch is a unit: with all of its ids there it was made before; with some of them
+    another writer was first.
+    """
+    wanted = [(part.stream, fact) for part in parts for fact in part.facts]
+    found = await _find(ledger, wanted)
+    if len(found) == len(wanted) and wanted:
+        return await _repeated(ledger, wanted, found)
+    if found:
+        names = sorted(name for _, name in found)
+        raise _mismatch(ledger, wanted, found) or TakenError(
+            "event_taken", f"another writer was first with {', '.join(names)}",
+            next="read the event that is there and go on from it",
+        )  # fmt: skip
+    raise error or bug("append_failed", "a unique id was refused and is not there")
+
+
+async def _find(ledger: Ledger, wanted: Sequence[tuple[str, Fact]]) -> dict[tuple[str, str], bytes]:
+    rows = await ledger.pool.fetch(
+        "select stream_id, event_id, same_digest from ledger.event e"
+        " join unnest($1::text[], $2::text[]) as w(s, i) on e.stream_id = w.s and e.event_id = w.i",
+        [stream for stream, _ in wanted],
+        [event_id(fact) for _, fact in wanted],
+    )
+    return {(r["stream_id"], r["event_id"]): bytes(r["same_digest"]) for r in rows}
+
+
+def _mismatch(
+    ledger: Ledger,
+    wanted: Sequence[tuple[str, Fact]],
+    found: Mapping[tuple[str, str], bytes],
+) -> LegatoError | None:
+    for stream, fact in wanted:
+        there = found.get((stream, event_id(fact)))
+        differs = there is not None and there != same_digest(ledger.secret, fact)
+        if differs and fact.use is Use.SAME:
+            return LegatoError(
+                "idempotency_mismatch",
+                f"{event_id(fact)} of {stream} is recorded with other content",
+                kind=Kind.REFUSED,
+                next="use a new submission id for a new command",
+                details={"stream": stream, "event_id": event_id(fact)},
+            )
+    return None
+
+
+async def _repeated(
+    ledger: Ledger,
+    wanted: Sequence[tuple[str, Fact]],
+    found: Mapping[tuple[str, str], bytes],
+) -> Appended:
+    """Judge a batch that is there whole: ours repeated, or another writer's."""
+    mismatch = _mismatch(ledger, wanted, found)
+    if mismatch is not None:
+        raise mismatch
+    for stream, fact in wanted:
+        if found[stream, event_id(fact)] != same_digest(ledger.secret, fact):
+            raise TakenError(
+                "event_taken",
+                f"another writer was first with {event_id(fact)} of {stream}",
+                next="read the event that is there and go on from it",
+            )
+    rows = await ledger.pool.fetch(
+        "select stream_id, version, head_hash from ledger.stream where stream_id = any($1)",
+        [stream for stream, _ in wanted],
+    )
+    heads = {r["stream_id"]: (r["version"], bytes(r["head_hash"])) for r in rows}
+    return Appended(heads, repeated=True)
+
+
+__all__ = ["Appended", "Fact", "Part", "TakenError", "VersionConflictError", "append"]

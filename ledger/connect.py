@@ -1,0 +1,52 @@
+"""Opens the ledger: one place where connections, pool and keys are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from domain.errors import LegatoError
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """An open ledger: a pool of connections and the key under which content is compared."""
+
+    pool: asyncpg.Pool[asyncpg.Record]
+    secret: bytes
+
+
+def sqlalchemy_url(database_url: str) -> str:
+    """Turn a plain `postgresql://` address into the one SQLAlchemy's asyncpg dialect reads."""
+    parts = urlsplit(database_url)
+    return urlunsplit(parts._replace(scheme="postgresql+asyncpg"))
+
+
+async def _keep_session(_connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """Reset nothing: no code sets session state, and the default reset costs a third."""
+
+
+async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
+    """Connect; raises `ledger_unreachable` where the database does not answer."""
+    try:
+        pool = await asyncpg.create_pool(
+            database_url, min_size=1, max_size=most, reset=_keep_session
+        )
+        secret = await pool.fetchval(
+            "select secret from ledger.subject_key where key_id = 'default'"
+        )
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as exc:
+        raise LegatoError(
+            "ledger_unreachable",
+            "the ledger's database does not answer",
+            cause=type(exc).__name__,
+            next="run `legato status`, or check DATABASE_URL",
+        ) from None
+    return Ledger(pool=pool, secret=bytes(secret))
+
+
+async def close_ledger(ledger: Ledger) -> None:
+    """Close all connections; safe to call twice."""
+    await ledger.pool.close()

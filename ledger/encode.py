@@ -1,0 +1,119 @@
+"""A fact to the bytes of its row and back: envelope, body, codec, digests."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from enum import IntEnum
+
+import zstandard
+
+from domain import events
+from domain.codec import canonical
+
+ZSTD_ABOVE = 1024
+BLOB_ABOVE = 8192
+KEY_ID = "default"
+
+
+class Codec(IntEnum):
+    """How a body is stored: as it is, compressed, or as the name of a blob."""
+
+    PLAIN = 0
+    ZSTD = 1
+    BLOB = 2
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who causes an append, set by the server and never from a body.
+
+    `actor` is `person:<name>`, `agent:<run>`, `system` or `temporal-operator`; `via` the
+    door; `causation` what made it happen (an activity, a submission); `correlation` the run.
+    """
+
+    actor: str
+    principal: str
+    via: str
+    causation: str = ""
+    correlation: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One event as it is about to be stored; `blob` is what must be stored before it."""
+
+    event_id: str
+    type: str
+    schema_version: int
+    correlation: str
+    envelope: bytes
+    body: bytes
+    codec: Codec
+    blobs: bytes
+    commit: bytes
+    same: bytes
+    closes: bool
+    blob: bytes | None
+
+
+def _stored(body: bytes) -> tuple[Codec, bytes, bytes | None]:
+    if len(body) > BLOB_ABOVE:
+        return Codec.BLOB, hashlib.sha256(body).digest(), body
+    if len(body) > ZSTD_ABOVE:
+        return Codec.ZSTD, zstandard.ZstdCompressor(level=3).compress(body), None
+    return Codec.PLAIN, body, None
+
+
+def same_digest(secret: bytes, fact: events.Fact) -> bytes:
+    """Digest a fact's content under a key, for judging whether a command was repeated."""
+    return hmac.digest(secret, fact.type.encode() + b"\0" + events.encode(fact), "sha256")
+
+
+def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, refs: bytes) -> Row:
+    """Encode one fact; `refs` are names (32 bytes each) of blobs that its body mentions."""
+    event_id = events.event_id(fact)
+    envelope = {
+        "event_id": event_id,
+        "type": fact.type,
+        "schema_version": fact.version,
+        "actor": author.actor,
+        "principal_id": author.principal,
+        "via": author.via,
+        "causation_id": author.causation,
+        "correlation_id": author.correlation,
+        "occurred_at": occurred_at,
+    }
+    codec, stored, blob = _stored(events.encode(fact))
+    return Row(
+        event_id=event_id,
+        type=fact.type,
+        schema_version=fact.version,
+        correlation=author.correlation,
+        envelope=canonical(envelope),
+        body=stored,
+        codec=codec,
+        blobs=(stored if blob is not None else b"") + refs,
+        commit=hashlib.sha256(stored).digest(),
+        same=same_digest(secret, fact),
+        closes=fact.closes,
+        blob=blob,
+    )
+
+
+def plain_body(codec: int, body: bytes, blob: bytes | None) -> bytes:
+    """Give a stored body's canonical JSON back; raises ValueError where it is damaged."""
+    match Codec(codec):
+        case Codec.PLAIN:
+            return body
+        case Codec.ZSTD:
+            try:
+                return zstandard.ZstdDecompressor().decompress(body, max_output_size=1 << 20)
+            except zstandard.ZstdError as exc:
+                raise ValueError(str(exc)) from None
+        case Codec.BLOB:
+            if blob is None:
+                message = f"the body's blob {body.hex()} is not stored"
+                raise ValueError(message)
+            return blob

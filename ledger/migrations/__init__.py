@@ -1,0 +1,1 @@
+"""Schema revisions: each runs one named SQL file."""

@@ -1,0 +1,158 @@
+"""Reading the ledger: streams in order, heads, and what has become readable since a mark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from domain.codec import Json, decode_object
+from domain.errors import bug
+from domain.events import Fact, decode
+from ledger.blobs import blob_id, unpack
+from ledger.encode import plain_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import asyncpg
+
+    from ledger.connect import Ledger
+
+_COLUMNS = """e.stream_id, e.version, e.event_id, e.order_key, e.pos, e.type, e.schema_version,
+  e.recorded_at, e.envelope, e.body, e.codec, e.hash, b.size as blob_size, b.data as blob_data"""
+_FROM = """from ledger.event e
+  left join ledger.blob b on e.codec = 2 and b.blob_id = e.body"""
+_STREAM = f"select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.version > $2 order by e.version"
+_HORIZON = f"""select {_COLUMNS} {_FROM}
+  where (e.order_key, e.pos) > ($1, $2) and e.type = any($3)
+    and e.order_key < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+  order by e.order_key, e.pos limit $4"""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One event as it stands in the ledger."""
+
+    stream: str
+    version: int
+    order_key: int
+    pos: int
+    recorded_at: datetime
+    envelope: Mapping[str, Json]
+    hash: bytes
+    fact: Fact
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a stream stands; a stream that does not exist is at version 0."""
+
+    version: int
+    closed: bool
+
+
+def _stored(row: asyncpg.Record) -> Stored:
+    blob = None
+    if row["blob_data"] is not None:
+        blob = unpack(row["blob_data"], row["blob_size"])
+        if blob_id(blob) != row["body"]:
+            raise bug("blob_damaged", f"the body of {row['event_id']} is not what was hashed")
+    body = plain_body(row["codec"], row["body"], blob)
+    return Stored(
+        stream=row["stream_id"],
+        version=row["version"],
+        order_key=row["order_key"],
+        pos=row["pos"],
+        recorded_at=row["recorded_at"],
+        envelope=decode_object(row["envelope"]),
+        hash=row["hash"],
+        fact=decode(row["type"], row["schema_version"], body),
+    )
+
+
+async def read_stream(ledger: Ledger, stream: str, after: int = 0) -> list[Stored]:
+    """Read a stream's events with a version above `after`, in order."""
+    return [_stored(row) for row in await ledger.pool.fetch(_STREAM, stream, after)]
+
+
+async def read_head(ledger: Ledger, stream: str) -> Head:
+    """Read where a stream stands."""
+    row = await ledger.pool.fetchrow(
+        "select version, closed_at from ledger.stream where stream_id = $1", stream
+    )
+    return (
+        Head(0, closed=False) if row is None else Head(row["version"], row["closed_at"] is not None)
+    )
+
+
+async def read_event(ledger: Ledger, stream: str, name: str) -> Stored | None:
+    """Read one event by its id, or None."""
+    row = await ledger.pool.fetchrow(
+        f"select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.event_id = $2",
+        stream,
+        name,
+    )
+    return None if row is None else _stored(row)
+
+
+async def read_since(
+    ledger: Ledger, mark: tuple[int, int], types: Iterable[str], limit: int = 500
+) -> list[Stored]:
+    """Read events of some types after a mark (order key, pos), below the horizon.
+
+    Below the horizon no transaction is open that could still add an event before these.
+    """
+    rows = await ledger.pool.fetch(_HORIZON, mark[0], mark[1], list(types), limit)
+    return [_stored(row) for row in rows]
+
+
+async def list_streams(
+    ledger: Ledger, kind: str, *, only_open: bool = False, limit: int = 1000
+) -> list[str]:
+    """List streams of a kind, the youngest first."""
+    rows = await ledger.pool.fetch(
+        "select stream_id from ledger.stream where kind = $1 and (closed_at is null or not $2)"
+        " order by order_key desc, stream_id limit $3",
+        kind,
+        only_open,
+        limit,
+    )
+    return [row["stream_id"] for row in rows]
+
+
+async def find_streams(ledger: Ledger, prefix: str, limit: int = 10) -> list[str]:
+    """List streams whose id begins with a prefix."""
+    rows = await ledger.pool.fetch(
+        "select stream_id from ledger.stream where starts_with(stream_id, $1)"
+        " order by stream_id limit $2",
+        prefix,
+        limit,
+    )
+    return [row["stream_id"] for row in rows]
+
+
+async def clock(ledger: Ledger) -> datetime:
+    """Read the ledger's clock, by which expiry is judged."""
+    now: datetime = await ledger.pool.fetchval("select ledger.clock()")
+    return now
+
+
+async def read_mark(ledger: Ledger, relay: str) -> tuple[int, int]:
+    """Read how far a relay has come."""
+    row = await ledger.pool.fetchrow(
+        "select order_key, pos from ledger.hand_over where relay = $1", relay
+    )
+    return (0, 0) if row is None else (row["order_key"], row["pos"])
+
+
+async def write_mark(ledger: Ledger, relay: str, mark: tuple[int, int]) -> None:
+    """Record how far a relay has come; it never goes back."""
+    await ledger.pool.execute(
+        "insert into ledger.hand_over (relay, order_key, pos) values ($1, $2, $3)"
+        " on conflict (relay) do update set order_key = $2, pos = $3"
+        " where (hand_over.order_key, hand_over.pos) < ($2, $3)",
+        relay,
+        *mark,
+    )
