@@ -1,0 +1,157 @@
+"""The environment, read once into a frozen value that prints without secrets."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from domain.errors import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from urllib.parse import SplitResult
+
+_DEFAULT_HOME = "~/.legato"
+_DEFAULT_NAMESPACE = "legato"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
+_HIGHEST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Settings:
+    """What the environment says.
+
+    `temporal_address` (host:port) and `database_url` are None where the embedded stack
+    is to be used. `task_queue_host` names this machine's task queue, empty where it is
+    to be derived from `home`. `kill_points` names the places where a test kills a
+    worker, empty in all other use.
+    """
+
+    home: Path
+    temporal_address: str | None
+    temporal_namespace: str
+    database_url: str | None
+    task_queue_host: str
+    kill_points: str
+
+    def __repr__(self) -> str:
+        """Every field, the password of the database address masked."""
+        url = None if self.database_url is None else without_password(self.database_url)
+        return (
+            f"Settings(home={str(self.home)!r}, temporal_address={self.temporal_address!r}, "
+            f"temporal_namespace={self.temporal_namespace!r}, database_url={url!r}, "
+            f"task_queue_host={self.task_queue_host!r}, kill_points={self.kill_points!r})"
+        )
+
+
+def load_settings(environ: Mapping[str, str]) -> Settings:
+    """Read the settings; an empty variable counts as unset.
+
+    Raises:
+        LegatoError: `settings_invalid`, every bad variable named at once.
+
+    """
+    home = Path(environ.get("LEGATO_HOME") or _DEFAULT_HOME)
+    settings = Settings(
+        home=_expanded(home).absolute(),
+        temporal_address=environ.get("TEMPORAL_ADDRESS") or None,
+        temporal_namespace=environ.get("TEMPORAL_NAMESPACE") or _DEFAULT_NAMESPACE,
+        database_url=_plain_driver(environ.get("DATABASE_URL") or None),
+        task_queue_host=environ.get("LEGATO_HOST", ""),
+        kill_points=environ.get("LEGATO_KILL_POINTS", ""),
+    )
+    found = _problems(settings)
+    if found:
+        raise problems(
+            "settings_invalid",
+            "The environment holds values that cannot be used",
+            found,
+            next="correct or unset the variables named above, then run the command again",
+        )
+    return settings
+
+
+def secret(name: str) -> str | None:
+    """Read one secret at the moment of its use; None where it is unset or empty."""
+    return os.environ.get(name) or None
+
+
+def child_environment(**values: str) -> dict[str, str]:
+    """Return this process's environment with `values` set, for a process that it starts."""
+    return {**os.environ, **values}
+
+
+def without_password(url: str) -> str:
+    """Write a database address with its password masked, wherever it stands in it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "***"
+    query = urlencode(
+        [(key, "***" if key == "password" else value) for key, value in parse_qsl(parts.query)],
+        safe="*/",
+    )
+    return parts._replace(netloc=_masked(parts), query=query).geturl()
+
+
+def _masked(parts: SplitResult) -> str:
+    credentials, at, host = parts.netloc.rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    return f"{user}{colon}***{at}{host}" if colon else parts.netloc
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # no such user, or no home folder: reported as a bad LEGATO_HOME
+        return path
+
+
+def _plain_driver(url: str | None) -> str | None:
+    """Drop the driver that SQLAlchemy users write; both ways of writing mean one thing."""
+    return None if url is None else re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
+
+
+def _problems(settings: Settings) -> list[str]:
+    checks = {
+        "LEGATO_HOME": _home_problem(settings.home),
+        "TEMPORAL_ADDRESS": _address_problem(settings.temporal_address),
+        "TEMPORAL_NAMESPACE": _name_problem(settings.temporal_namespace),
+        "DATABASE_URL": _url_problem(settings.database_url),
+        "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
+    }
+    return [f"{name} {problem}" for name, problem in checks.items() if problem]
+
+
+def _home_problem(home: Path) -> str:
+    if "~" in home.parts or any(part.startswith("~") for part in home.parts):
+        return "names a user whose home folder is not known; write the whole path"
+    if home.exists() and not home.is_dir():
+        return f"is {home}, which is not a folder"
+    return ""
+
+
+def _address_problem(address: str | None) -> str:
+    if address is None:
+        return ""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 0 < int(match[1]) <= _HIGHEST_PORT:
+        return f"is {address!r}, not host:port with a port from 1 to {_HIGHEST_PORT}"
+    return ""
+
+
+def _name_problem(name: str) -> str:
+    if _NAME.fullmatch(name):
+        return ""
+    return f"is {name!r}; letters, digits, '.', '_' and '-' are allowed, 63 at most"
+
+
+def _url_problem(url: str | None) -> str:
+    if url is None or url.startswith("postgresql://"):
+        return ""
+    return f"is {without_password(url)!r}, not an address that begins with postgresql://"
