@@ -148,8 +148,9 @@ def _names(given: Json) -> list[str]:
         try:
             value = json.loads(given)
         except (ValueError, RecursionError):
-            value = given
-        value = value if isinstance(value, list) else [given]
+            value = None
+        if not isinstance(value, list):
+            value = [given]
     items = cast("list[object]", value) if isinstance(value, list | tuple) else []
     return list(dict.fromkeys(str(item).strip() for item in items if str(item).strip()))
 

@@ -1,0 +1,130 @@
+"""The one constructor of an agent: a request and its sources in, a whole definition out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from domain.agents.definition import AgentDefinition, RuntimeConfig, defined_tool
+from domain.agents.profile import Profile, may_have
+from domain.agents.reach import outside, skills_of, surface_of
+from domain.agents.refusals import (
+    promise_problems,
+    request_problems,
+    role_problems,
+    sequence_problems,
+    skill_problems,
+    tool_problems,
+)
+from domain.agents.roles import ROLES, Role
+from domain.errors import problems
+from domain.runs.sequence import Item
+from domain.tools.mentions import mentioned
+
+if TYPE_CHECKING:
+    from domain.agents.request import AgentRequest, Sources
+
+
+@dataclass(frozen=True)
+class Built:
+    """A whole agent: what it is, what it runs with, its sequence, and what to tell of it."""
+
+    definition: AgentDefinition
+    runtime: RuntimeConfig
+    items: tuple[Item, ...]
+    notes: tuple[str, ...]
+
+
+def build_definition(request: AgentRequest, sources: Sources) -> Built:
+    """Build an agent from a request and all bytes that it is made from; pure.
+
+    Raises `definition_refused` with every problem at once, each as `code: sentence`.
+    """
+    role = ROLES.get(request.role)
+    if role is None:
+        raise _refused(
+            [
+                f"role_unknown: there is no role {request.role!r}, only {', '.join(ROLES)}",
+                *request_problems(request, sources),
+            ]
+        )
+    definition = _definition(role, request, sources)
+    items = request.items or role.items(request)
+    found = [
+        *request_problems(request, sources),
+        *role_problems(role, request, sources),
+        *tool_problems(role, request, definition, sources),
+        *skill_problems(role, sources),
+        *sequence_problems(role, request, items),
+        *promise_problems(role, request, definition, sources),
+    ]
+    if found:
+        raise _refused(found)
+    runtime = _runtime(role, request)
+    return Built(definition, runtime, items, _notes(role, request, definition, sources))
+
+
+def _refused(found: list[str]) -> Exception:
+    return problems(
+        "definition_refused",
+        "the agent cannot be built",
+        list(dict.fromkeys(found)),
+        next="mend every problem named, then start the run again",
+    )
+
+
+def _definition(role: Role, request: AgentRequest, sources: Sources) -> AgentDefinition:
+    profile = request.profile or role.default_profile
+    surface = surface_of(role, sources.registry.specs)
+    tools = [
+        defined_tool(spec)
+        for name, spec in sorted(sources.registry.specs.items())
+        if name in surface
+        and may_have(profile, spec.writes)
+        and (request.tools is None or name in request.tools)
+    ]
+    skills = sorted(skills_of(role, sources), key=lambda skill: skill.name)
+    held = {tool.name for tool in tools}
+    return AgentDefinition(
+        instructions=role.instructions,
+        skills=tuple(skills),
+        tools=tuple(tools),
+        profile=profile,
+        pinned=tuple(sorted(held.intersection(role.pinned))),
+    )
+
+
+def _runtime(role: Role, request: AgentRequest) -> RuntimeConfig:
+    return RuntimeConfig(
+        model=request.model if role.needs_model else "",
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        workspace=request.workspace,
+        stores=request.stores,
+        attended=request.attended,
+        budget=request.budget,
+        pipeline=role.pipeline(request),
+        environment=request.environment,
+    )
+
+
+def _notes(
+    role: Role, request: AgentRequest, definition: AgentDefinition, sources: Sources
+) -> tuple[str, ...]:
+    others = outside(definition, sources)
+    texts = [(f"skill {skill.name}", skill.text) for skill in sources.skills]
+    texts += [(f"item {item.name}", item.text) for item in request.items]
+    notes = [
+        f"{where} speaks of {name}, which this agent does not have"
+        for where, text in texts
+        for name in mentioned(text, others)
+    ]
+    if not role.needs_model and request.model:
+        notes.append(f"{role.name} uses no model: {request.model} is not asked")
+    missing = [n for n in role.surface if n not in sources.registry.specs]
+    if missing:
+        notes.append(f"not registered in this deployment: {', '.join(missing)}")
+    if definition.profile is not role.default_profile:
+        given = "Writer" if definition.profile is Profile.WRITER else "Reader"
+        notes.append(f"the request makes this {role.name} a {given}")
+    return tuple(notes)

@@ -1,0 +1,40 @@
+"""Which tools and skills a role reaches, and which tools lie outside a definition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from domain.agents.roles import ROLES, Role
+from domain.tools.registry import INTRINSIC, ToolSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from domain.agents.definition import AgentDefinition, Skill
+    from domain.agents.request import Sources
+
+
+def surface_of(role: Role, specs: Mapping[str, ToolSpec]) -> frozenset[str]:
+    """Name the tools that a role may have, whether or not they are registered."""
+    plugged = (n for n, spec in specs.items() if role.plugins and spec.source.startswith("plugin:"))
+    return frozenset(role.surface).union(plugged)
+
+
+def skills_of(role: Role, sources: Sources) -> tuple[Skill, ...]:
+    """Give a role's own skills and those of the sources; without a model none are read."""
+    return (*role.skills, *sources.skills) if role.needs_model else role.skills
+
+
+def _callable_names(definition: AgentDefinition) -> frozenset[str]:
+    """Name what an agent of this definition can ever call, intrinsic tools included."""
+    own = frozenset(tool.name for tool in definition.tools)
+    if own:
+        return own.union(name for name in INTRINSIC if name != "read_skill" or definition.skills)
+    return frozenset({"read_skill", "read_result"} if definition.skills else ())
+
+
+def outside(definition: AgentDefinition, sources: Sources) -> frozenset[str]:
+    """Name every tool known anywhere that this definition does not give."""
+    surfaces = (name for role in ROLES.values() for name in role.surface)
+    known = frozenset(sources.registry.specs).union(INTRINSIC, surfaces)
+    return known - _callable_names(definition)

@@ -1,0 +1,186 @@
+"""Everything that can be wrong with an agent to be built, each problem with its own code."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from domain.agents.profile import may_have
+from domain.agents.reach import outside, skills_of, surface_of
+from domain.runs.sequence import item_problems
+from domain.tools.mentions import mentioned
+from domain.tools.registry import INTRINSIC, ToolSpec, Writes, spec_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from domain.agents.definition import AgentDefinition
+    from domain.agents.request import AgentRequest, Sources
+    from domain.agents.roles import Role
+    from domain.runs.budget import Budget
+    from domain.runs.sequence import Item
+
+
+def request_problems(request: AgentRequest, sources: Sources) -> list[str]:
+    """List what is wrong whatever the role: limits, paths, commands, the registry itself."""
+    found = [*_budget_problems(request.budget), *_registry_problems(sources.registry.specs)]
+    if request.budget.cost is not None and not sources.prices_known:
+        found.append(
+            f"budget_price_unknown: {request.model} has no known price, so a limit in money "
+            "cannot be held; limit tokens instead"
+        )
+    if request.max_tokens <= 0:
+        found.append("max_tokens_invalid: max_tokens must be more than 0")
+    if request.temperature is not None and request.temperature < 0:
+        found.append("temperature_invalid: temperature must not be negative")
+    found += [
+        f"path_relative: {name} must be an absolute folder, got {path!r}"
+        for name, path in (("workspace", request.workspace), ("stores", request.stores))
+        if path and not path.startswith("/")
+    ]
+    found += [
+        f"{code}: an empty command cannot be run"
+        for code, commands in (
+            ("check_empty", request.checks),
+            ("fixer_empty", request.fixers),
+        )
+        if any(not command.strip() for command in commands)
+    ]
+    return found
+
+
+def _budget_problems(budget: Budget) -> list[str]:
+    limits = {
+        "seconds": budget.seconds,
+        "steps": budget.steps,
+        "calls": budget.calls,
+        "tokens": budget.tokens,
+    }
+    found = [
+        f"budget_invalid: {name} must not be negative"
+        for name, limit in limits.items()
+        if limit is not None and limit < 0
+    ]
+    if budget.cost is not None and not _is_amount(budget.cost):
+        found.append(f"budget_invalid: cost {budget.cost!r} is not an amount of US dollars")
+    return found
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return False
+    return amount.is_finite() and amount >= 0
+
+
+def _registry_problems(specs: Mapping[str, ToolSpec]) -> list[str]:
+    found: list[str] = []
+    for key, spec in specs.items():
+        if spec.name != key:
+            found.append(f"name_mismatch: tool {spec.name!r} is registered as {key!r}")
+        if spec.name in INTRINSIC:
+            found.append(f"name_reserved: {spec.name} exists for every agent by itself")
+            continue
+        found += [f"tool_invalid: {problem}" for problem in spec_problems(spec)]
+    return found
+
+
+def role_problems(role: Role, request: AgentRequest, sources: Sources) -> list[str]:
+    """List what the role needs and the request does not give."""
+    found: list[str] = []
+    if role.needs_model and not request.model.strip():
+        found.append(f"model_missing: {role.name} needs a model and none is named")
+    if role.needs_model and request.model.strip() and sources.model_problem:
+        found.append(f"model_unusable: {sources.model_problem}")
+    if _lacks_checks(role, request):
+        found.append(
+            f"check_missing: {role.name} proves its work by checks and none was given or found; "
+            "give a command with --check, or declare it under [checks] in "
+            ".legato/workspace.toml"
+        )
+    if role.needs_workspace and not request.workspace:
+        found.append(f"workspace_missing: {role.name} works in a workspace and none is named")
+    return found
+
+
+def tool_problems(
+    role: Role, request: AgentRequest, definition: AgentDefinition, sources: Sources
+) -> list[str]:
+    """List the tools that were asked for or are required and cannot be had."""
+    specs = sources.registry.specs
+    surface = surface_of(role, specs)
+    asked = request.tools or ()
+    found = [
+        f"name_duplicate: tool {name} is asked for twice"
+        for name in sorted({name for name in asked if asked.count(name) > 1})
+    ]
+    for name in dict.fromkeys(asked):
+        if name in INTRINSIC:
+            found.append(f"name_reserved: {name} is there by itself where it applies")
+        elif name not in specs:
+            found.append(f"tool_missing: no tool is called {name!r}")
+        elif name not in surface:
+            found.append(f"tool_not_of_role: {name} does not belong to {role.name}")
+        elif not may_have(definition.profile, specs[name].writes):
+            found.append(f"tool_not_of_profile: {name} changes what a Reader may not change")
+    held = {tool.name for tool in definition.tools}
+    found += [
+        f"tool_missing: {role.name} cannot work without {name}"
+        for name in role.required
+        if name not in held
+    ]
+    return found
+
+
+def skill_problems(role: Role, sources: Sources) -> list[str]:
+    """List what is wrong with the names of skills."""
+    names = [skill.name for skill in skills_of(role, sources)]
+    found = [
+        f"name_duplicate: two skills are called {name}"
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    for name in names:
+        if not name.strip() or name != name.strip():
+            found.append(f"name_invalid: a skill's name is empty or padded: {name!r}")
+        if name in INTRINSIC:
+            found.append(f"name_reserved: a skill cannot be called {name}")
+    return found
+
+
+def sequence_problems(role: Role, request: AgentRequest, items: tuple[Item, ...]) -> list[str]:
+    """List what is wrong with the sequence; missing checks are told once, by their own code."""
+    if _lacks_checks(role, request):
+        return []
+    return [f"items_invalid: {problem}" for problem in item_problems(items)]
+
+
+def _lacks_checks(role: Role, request: AgentRequest) -> bool:
+    return role.needs_checks and not request.checks and not request.items
+
+
+def promise_problems(
+    role: Role, request: AgentRequest, definition: AgentDefinition, sources: Sources
+) -> list[str]:
+    """List the built-in texts that speak of a tool which the definition does not hold."""
+    others = outside(definition, sources)
+    texts = {"the instructions": role.instructions}
+    texts.update((f"skill {skill.name}", skill.text) for skill in role.skills)
+    if not request.items:
+        bare = request.model_copy(update={"message": ""})
+        texts.update((f"item {item.name}", item.text) for item in role.items(bare))
+    return [
+        f"tool_missing: {where} of {role.name} speak of {name}, which {_why(name, sources)}"
+        for where, text in texts.items()
+        for name in mentioned(text, others)
+    ]
+
+
+def _why(name: str, sources: Sources) -> str:
+    """Say why a definition does not hold a tool."""
+    spec = sources.registry.specs.get(name)
+    if spec is None:
+        return "is not registered here"
+    if spec.writes is Writes.LASTING:
+        return "the profile or the request leaves out"
+    return "the request leaves out"
