@@ -29,9 +29,9 @@ class Provider(StrEnum):
 
 
 FORMS = (
-    "anthropic:MODEL",
-    "openai:MODEL",
-    "openrouter:MODEL",
+    "anthropic:MODEL or anthropic:MODEL@URL",
+    "openai:MODEL or openai:MODEL@URL",
+    "openrouter:VENDOR/MODEL",
     "google:MODEL",
     "ollama:MODEL or ollama:MODEL@http://HOST:PORT",
     "http(s)://HOST:PORT/v1#MODEL",
@@ -100,6 +100,8 @@ def _with_address(provider: Provider, rest: str, text: str) -> ModelName:
     if provider is Provider.OLLAMA:
         url = url or _OLLAMA_HERE
         url = url if urlsplit(url).path else url + "/v1"
+    if provider is Provider.OPENROUTER and "/" not in model:
+        raise _unknown(text, "openrouter names a model as VENDOR/MODEL")
     return ModelName(provider, _model(model, text), url)
 
 

@@ -60,7 +60,7 @@ _STEPS: TypeAdapter[tuple[PipelineStep, ...]] = TypeAdapter(tuple[PipelineStep, 
 
 
 def parse_pipeline(spec: str) -> tuple[PipelineStep, ...]:
-    """Read a pipeline from its JSON, a list of steps; raises `pipeline_invalid` with all problems."""
+    """Read a pipeline from its JSON, a list of steps; raises `pipeline_invalid`, all at once."""
     try:
         document: object = json.loads(spec)
     except ValueError as error:
@@ -71,8 +71,8 @@ def parse_pipeline(spec: str) -> tuple[PipelineStep, ...]:
         raise _invalid([_problem(dict(item)) for item in error.errors()]) from None
     found = [] if steps else ["it has no steps"]
     for number, step in enumerate(steps):
-        for problem in quote_problems(cast("Json", step.arguments), number):
-            found.append(f"step {number}: {problem}")
+        wrong = quote_problems(cast("Json", step.arguments), number)
+        found += [f"step {number}: {problem}" for problem in wrong]
     if found:
         raise _invalid(found)
     return steps

@@ -19,6 +19,9 @@ PRICES = "script"
 """The price list of a model that costs nothing."""
 
 
+_SHOWN = 300
+
+
 def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -136,8 +139,8 @@ def _step_problems(number: int, step: ScriptStep) -> list[str]:
     if step.calls and step.finish != "stop":
         found.append(f"steps.{number}: a step with calls takes no finish")
     for index, call in enumerate(step.calls):
-        for problem in quote_problems(call.arguments, number):
-            found.append(f"steps.{number}.calls.{index}: {problem}")
+        wrong = quote_problems(cast("Json", call.arguments), number)
+        found += [f"steps.{number}.calls.{index}: {problem}" for problem in wrong]
     return found
 
 
@@ -249,4 +252,6 @@ def _last_tool(wanted: LastTool, request: ModelRequest) -> list[str]:
 def _short(text: str | None) -> str:
     if text is None:
         return "none"
-    return repr(text if len(text) <= 300 else text[:200] + " ... " + text[-100:])
+    if len(text) > _SHOWN:
+        text = text[: _SHOWN * 2 // 3] + " ... " + text[-_SHOWN // 3 :]
+    return repr(text)
