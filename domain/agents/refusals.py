@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def request_problems(request: AgentRequest, sources: Sources) -> list[str]:
     """List what is wrong whatever the role: limits, paths, commands, the registry itself."""
     found = [*_budget_problems(request.budget), *_registry_problems(sources.registry.specs)]
-    if request.budget.cost is not None and not sources.prices_known:
+    if request.budget.cost is not None and request.model and not sources.prices_known:
         found.append(
             f"budget_price_unknown: {request.model} has no known price, so a limit in money "
             "cannot be held; limit tokens instead"
@@ -169,10 +169,13 @@ def promise_problems(
     if not request.items:
         bare = request.model_copy(update={"message": ""})
         texts.update((f"item {item.name}", item.text) for item in role.items(bare))
+    spoken: dict[str, list[str]] = {}
+    for where, text in texts.items():
+        for name in mentioned(text, others):
+            spoken.setdefault(name, []).append(where)
     return [
-        f"tool_missing: {where} of {role.name} speak of {name}, which {_why(name, sources)}"
-        for where, text in texts.items()
-        for name in mentioned(text, others)
+        f"tool_missing: {', '.join(places)} of {role.name} name {tool}, which {_why(tool, sources)}"
+        for tool, places in sorted(spoken.items())
     ]
 
 
