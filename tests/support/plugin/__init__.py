@@ -1,0 +1,1 @@
+"""A plug-in distribution for tests: put this folder on a worker's PYTHONPATH."""

@@ -1,0 +1,146 @@
+"""Plug-in tools that misbehave on purpose, each in one way, for tests of the engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from domain.ports import Executed, Tool, ToolReturn
+from domain.tools.registry import Effect, Writes, tool_spec
+from domain.tools.results import Outcome, Tag, ok
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from domain.codec import Json
+    from domain.ports import Execute, ToolContext
+
+_LONGEST: Final = 120.0
+"""Nothing here outlives a test by more seconds than this."""
+
+BAD_TEXT: Final = "nul \x00, escape \x1b[31m, bell \x07, lone \ud800, bidi \u202e, end"
+
+
+def count_once(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Append one line at an outside counter, wait, then do as `then` says."""
+    counter = Path(str(arguments["path"]))
+    with counter.open("a", encoding="utf-8") as stream:
+        stream.write(f"{arguments['text']}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    context.stop.wait(cast("float", arguments.get("sleep_seconds", 0)))
+    match arguments.get("then"):
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(_LONGEST)
+        case "raise":
+            message = "raised after the effect"
+            raise RuntimeError(message)
+        case _:
+            pass
+    return Executed(ok(f"counted {arguments['text']}"))
+
+
+def raise_always(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Raise what no tool should raise."""
+    message = f"call {context.call_id} with {len(arguments)} arguments was never going to work"
+    raise RuntimeError(message)
+
+
+def hang_read(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Block, deaf to `context.stop`."""
+    seconds = min(cast("float", arguments["seconds"]), _LONGEST)
+    time.sleep(seconds)
+    return Executed(ok(f"{context.call_id} hung for {seconds} seconds"))
+
+
+def fork_children(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Fork children that sleep on, holding every open file of the worker."""
+    pids: list[int] = []
+    for _ in range(cast("int", arguments["count"])):
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(_LONGEST)
+            os._exit(0)
+        pids.append(pid)
+    return Executed(ok(json.dumps({"call": context.call_id, "pids": pids})))
+
+
+def big_result(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Return exactly that many characters, in lines of 80."""
+    size = cast("int", arguments["bytes"])
+    line = f"{context.run_id} ".ljust(79, "x")[:79] + "\n"
+    return Executed(ok((line * (size // 80 + 1))[:size]))
+
+
+def bad_text(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Return text that no store and no terminal likes; see BAD_TEXT."""
+    text = f"{context.call_id} {len(arguments)}: {BAD_TEXT}"
+    return Executed(Outcome.model_construct(tag=Tag.OK, code="", text=text, changed=()))
+
+
+def _schema(required: Mapping[str, object], **optional: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _read(name: str, description: str, execute: Execute, **arguments: object) -> Tool:
+    spec = tool_spec(
+        name,
+        description,
+        _schema(arguments),
+        effect=Effect.READ,
+        writes=Writes.NOTHING,
+    )
+    return Tool(spec, execute)
+
+
+_COUNT = Tool(
+    tool_spec(
+        "count_once",
+        "Append one line of text to the file at path, then do as `then` says.",
+        _schema(
+            {"path": {"type": "string"}, "text": {"type": "string"}},
+            sleep_seconds={"type": "number", "minimum": 0, "maximum": _LONGEST},
+            then={"enum": ["die", "hang", "raise"]},
+        ),
+        effect=Effect.ONCE,
+        writes=Writes.LASTING,
+        resource="counter",
+    ),
+    count_once,
+)
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    _COUNT,
+    _read("raise_always", "Raise an exception.", raise_always),
+    _read(
+        "hang_read",
+        "Block for a number of seconds.",
+        hang_read,
+        seconds={"type": "number", "minimum": 0},
+    ),
+    _read(
+        "fork_children",
+        "Fork children that sleep.",
+        fork_children,
+        count={"type": "integer", "minimum": 0, "maximum": 20},
+    ),
+    _read(
+        "big_result",
+        "Return that many characters.",
+        big_result,
+        bytes={"type": "integer", "minimum": 0, "maximum": 50_000_000},
+    ),
+    _read("bad_text", "Return text with NUL, a lone surrogate and control characters.", bad_text),
+)
+"""What the entry point gives."""
