@@ -18,8 +18,8 @@ GENERIC = "generic"
 SPECIALIST_REVIEWER = "specialist-reviewer"
 CHECK_AND_FIX = "check-and-fix"
 
-LOOK = ("list_files", "find_files", "search_files", "read_file", "git_diff", "git_status")
-CHANGE = ("write_file", "edit_file", "move_file", "delete_file")
+LOOK = ("list_files", "search_files", "read_file")
+CHANGE = ("write_file", "edit_file", "delete_file")
 RUN = ("shell",)
 ASK_DATABASE = ("query_workflow_db", "describe_workflow_db")
 CHANGE_DATABASE = ("mutate_workflow_db",)
@@ -84,12 +84,16 @@ def _check_and_fix(request: AgentRequest) -> tuple[Item, ...]:
     )
 
 
+def _shell(command: str) -> dict[str, object]:
+    """Declare one command; the ones after it run whatever becomes of it."""
+    return {"tool": "shell", "arguments": {"command": command}, "on_failure": "continue"}
+
+
 def _commands(request: AgentRequest) -> str:
-    """Declare the pipeline: each check, then each fixer; verification follows as its own item."""
-    steps = [
-        {"tool": "shell", "arguments": {"command": command}, "on_failure": "continue"}
-        for command in (*request.checks, *request.fixers)
-    ]
+    """Declare the pipeline: each check, then the fixers where one of them failed."""
+    checks = [_shell(command) for command in request.checks]
+    fixers = [{**_shell(command), "after_failure": True} for command in request.fixers]
+    steps = [*checks, *fixers]
     return canonical(steps).decode()
 
 

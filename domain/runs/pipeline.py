@@ -32,17 +32,23 @@ class OnFailure(StrEnum):
 
 
 class PipelineStep(Frozen):
-    """One call; `arguments` may quote earlier results as a script's do."""
+    """One call; `arguments` may quote earlier results as a script's do.
+
+    `after_failure` runs it only where an earlier call of the pass failed; a step that is
+    passed over has no result, and quotes count the calls that were made.
+    """
 
     tool: str = Field(min_length=1)
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
     on_failure: OnFailure = OnFailure.STOP
+    after_failure: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one step: its tool, and the result as the model was shown it."""
+    """What became of one step: its place, its tool, and the result as the model was shown it."""
 
+    index: int
     tool: str
     result: ToolMessage
 
@@ -98,7 +104,7 @@ def _invalid(found: list[str]) -> LegatoError:
         "pipeline_invalid",
         "the pipeline cannot be played",
         found,
-        next="declare each step as {tool, arguments, on_failure: stop | continue}",
+        next="declare each step as {tool, arguments, on_failure: stop | continue, after_failure}",
     )
 
 
@@ -110,7 +116,7 @@ def play_pipeline(steps: tuple[PipelineStep, ...], request: ModelRequest) -> Mod
     """
     earlier = taken_steps(request.messages, request.ordinal)
     progress = progress_of(steps, earlier)
-    position = len(progress.rows)
+    position = _position(steps, progress.rows)
     if progress.stopped or position == len(steps):
         return ModelAnswer(_report(steps, progress), (), _USED, "stop")
     step = steps[position]
@@ -149,37 +155,52 @@ def _after(
 ) -> Progress:
     if not taken.calls:
         return Progress(first=ordinal + 1)
-    step = steps[len(progress.rows)]
-    result = taken.results[0]
+    index = _position(steps, progress.rows)
+    step, result = steps[index], taken.results[0]
     return Progress(
         first=progress.first,
-        rows=(*progress.rows, Row(step.tool, result)),
+        rows=(*progress.rows, Row(index, step.tool, result)),
         stopped=result.failed and step.on_failure is OnFailure.STOP,
     )
 
 
+def _position(steps: tuple[PipelineStep, ...], rows: tuple[Row, ...]) -> int:
+    """Find the next step to run, past those that only a failure calls for."""
+    position = rows[-1].index + 1 if rows else 0
+    failed = any(row.result.failed for row in rows)
+    while position < len(steps) and steps[position].after_failure and not failed:
+        position += 1
+    return position
+
+
 def _report(steps: tuple[PipelineStep, ...], progress: Progress) -> str:
-    failed = sum(row.result.failed for row in progress.rows)
-    left = len(steps) - len(progress.rows)
+    ran = {row.index: row for row in progress.rows}
+    reached = progress.rows[-1].index + 1 if progress.stopped else len(steps)
     lines = [
-        _summary(len(steps), failed, left),
+        _summary(len(steps), progress, reached),
         "",
         "| step | tool | result |",
         "| --- | --- | --- |",
     ]
-    for number, row in enumerate(progress.rows, start=1):
-        state = "failed" if row.result.failed else "ok"
-        lines.append(f"| {number} | {_cell(row.tool)} | {state}: {_cell(row.result.text)} |")
-    for number, step in enumerate(steps[len(progress.rows) :], start=len(progress.rows) + 1):
-        lines.append(f"| {number} | {_cell(step.tool)} | not run |")
+    for index, step in enumerate(steps):
+        row = ran.get(index)
+        said = "not needed" if index < reached else "not run"
+        if row is not None:
+            state = "failed" if row.result.failed else "ok"
+            said = f"{state}: {_cell(row.result.text)}"
+        lines.append(f"| {index + 1} | {_cell(step.tool)} | {said} |")
     return "\n".join(lines)
 
 
-def _summary(total: int, failed: int, left: int) -> str:
-    if left:
-        return f"Stopped at step {total - left} of {total}: it failed."
+def _summary(total: int, progress: Progress, reached: int) -> str:
+    ran = len(progress.rows)
+    failed = sum(row.result.failed for row in progress.rows)
+    if progress.stopped and reached < total:
+        return f"Stopped at step {reached} of {total}: it failed."
     if failed:
         return f"All {total} steps ran, {failed} failed."
+    if ran < total:
+        return f"All {ran} steps succeeded, {total - ran} were not needed."
     return f"All {total} steps succeeded."
 
 
