@@ -20,6 +20,7 @@ _DEFAULT_NAMESPACE = "legato"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
 _HIGHEST_PORT = 65535
+_NOT_IN_HOME = frozenset("#%?")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,16 +57,16 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         LegatoError: `settings_invalid`, every bad variable named at once.
 
     """
-    home = Path(environ.get("LEGATO_HOME") or _DEFAULT_HOME)
+    written = Path(environ.get("LEGATO_HOME") or _DEFAULT_HOME)
     settings = Settings(
-        home=_expanded(home).absolute(),
+        home=Path(os.path.realpath(_expanded(written))),
         temporal_address=environ.get("TEMPORAL_ADDRESS") or None,
         temporal_namespace=environ.get("TEMPORAL_NAMESPACE") or _DEFAULT_NAMESPACE,
         database_url=_plain_driver(environ.get("DATABASE_URL") or None),
         task_queue_host=environ.get("LEGATO_HOST", ""),
         kill_points=environ.get("LEGATO_KILL_POINTS", ""),
     )
-    found = _problems(settings)
+    found = _problems(settings, written)
     if found:
         raise problems(
             "settings_invalid",
@@ -108,7 +109,7 @@ def _masked(parts: SplitResult) -> str:
 def _expanded(path: Path) -> Path:
     try:
         return path.expanduser()
-    except RuntimeError:  # no such user, or no home folder: reported as a bad LEGATO_HOME
+    except RuntimeError:  # no such user, or one without a home folder
         return path
 
 
@@ -117,9 +118,9 @@ def _plain_driver(url: str | None) -> str | None:
     return None if url is None else re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
 
 
-def _problems(settings: Settings) -> list[str]:
+def _problems(settings: Settings, written: Path) -> list[str]:
     checks = {
-        "LEGATO_HOME": _home_problem(settings.home),
+        "LEGATO_HOME": _home_problem(written, settings.home),
         "TEMPORAL_ADDRESS": _address_problem(settings.temporal_address),
         "TEMPORAL_NAMESPACE": _name_problem(settings.temporal_namespace),
         "DATABASE_URL": _url_problem(settings.database_url),
@@ -128,9 +129,11 @@ def _problems(settings: Settings) -> list[str]:
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
 
 
-def _home_problem(home: Path) -> str:
-    if "~" in home.parts or any(part.startswith("~") for part in home.parts):
+def _home_problem(written: Path, home: Path) -> str:
+    if str(written).startswith("~") and _expanded(written) == written:
         return "names a user whose home folder is not known; write the whole path"
+    if set(str(home)) & _NOT_IN_HOME:
+        return f"is {str(home)!r}; '#', '%' and '?' mean something else to Temporal's database"
     if home.exists() and not home.is_dir():
         return f"is {home}, which is not a folder"
     return ""

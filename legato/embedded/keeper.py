@@ -14,7 +14,16 @@ import structlog
 from domain.errors import LegatoError
 from legato.settings import without_password
 
-from .parts import NotReadyError, Part, StillStartingError, log_size, log_tail, open_log, tethered
+from .parts import (
+    WATCHED,
+    NotReadyError,
+    Part,
+    StillStartingError,
+    log_size,
+    log_tail,
+    open_log,
+    tethered,
+)
 from .processes import end, identify
 from .state import PartState
 
@@ -87,7 +96,7 @@ class Keeper:
         try:
             process = await asyncio.create_subprocess_exec(
                 *tethered(start),
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE if WATCHED else asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 env=dict(start.environment),

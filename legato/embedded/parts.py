@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CODE_ROOT = Path(__file__).resolve().parents[2]
+WATCHED = sys.platform != "linux"  # elsewhere the kernel sends no signal for a dead parent
 _TETHER = Path(__file__).with_name("tether.py")
 _LOG_LIMIT = 8 * 1024 * 1024
 _TAIL = 2048
@@ -73,6 +74,7 @@ def tethered(start: Start) -> tuple[str, ...]:
     tie: dict[str, object] = {
         "parent": os.getpid(),
         "signal": int(start.death_signal),
+        "watch": WATCHED,
         "folder": str(CODE_ROOT),
     }
     if start.lock is not None:

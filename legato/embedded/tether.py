@@ -3,7 +3,8 @@
 Run by path in a bare interpreter, with the standard library only. Arguments: a JSON
 object, then the command, which becomes a session of its own. The object's keys, all
 optional: `parent`, the supervisor's pid, and `signal`, what the command gets when the
-supervisor dies (both or neither; `watch` has a watcher send it instead of the kernel);
+supervisor dies (both or neither); `watch`, true where the kernel cannot send it: then a
+watcher does, at the end of the standard input, whose other end the supervisor holds;
 `lock`, a file that the command holds locked for as long as it lives; `folder`, where it
 runs. Exit status 75 where the lock is held, 76 where the supervisor is gone already.
 """
@@ -14,8 +15,8 @@ import ctypes
 import fcntl
 import json
 import os
+import select
 import sys
-import time
 
 LOCKED = 75
 ORPHANED = 76
@@ -31,8 +32,8 @@ def main(arguments: list[str]) -> int:
     if "folder" in tie:
         os.chdir(tie["folder"])
     if "signal" in tie:
-        _die_with(tie["parent"], tie["signal"], by_watching=tie.get("watch", False))
-        if os.getppid() != tie["parent"]:
+        watch = tie.get("watch", False)
+        if not _die_with(tie["parent"], tie["signal"], by_watching=watch):
             return ORPHANED
     os.setsid()
     return os.execvp(arguments[1], arguments[1:])  # noqa: S606 - the supervisor's own command
@@ -49,27 +50,27 @@ def _lock(path: str) -> bool:
     return True
 
 
-def _die_with(parent: int, number: int, *, by_watching: bool) -> None:
-    """Have the kernel send the signal; where it cannot, leave a small watcher that does."""
-    if sys.platform == "linux" and not by_watching:
+def _die_with(parent: int, number: int, *, by_watching: bool) -> bool:
+    """Have the signal sent when the supervisor dies; False where it is dead already."""
+    if by_watching:
+        command = os.getpid()
+        if os.fork() == 0:
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the lock is the command's alone
+            _watch(command, number)
+            os._exit(0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    else:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
-        return
-    command = os.getpid()
-    if os.fork() == 0:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the lock is the command's alone
-        _watch(parent, command, number)
-        os._exit(0)
+    return os.getppid() == parent
 
 
-def _watch(parent: int, command: int, number: int) -> None:
-    """Wait until the command has another parent than the supervisor, then signal it."""
-    while os.getppid() == command:  # the watcher's own parent is the command
-        try:
-            os.kill(parent, 0)
-        except ProcessLookupError:
+def _watch(command: int, number: int) -> None:
+    """Wait for the end of the input, whose other end the supervisor holds, then signal."""
+    while os.getppid() == command:  # as long as the command, the watcher's parent, lives
+        readable, _, _ = select.select([0], [], [], _LOOK)
+        if readable:
             os.kill(command, number)
             return
-        time.sleep(_LOOK)
 
 
 if __name__ == "__main__":
