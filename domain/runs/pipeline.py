@@ -198,7 +198,8 @@ def _summary(total: int, progress: Progress, reached: int) -> str:
     if progress.stopped and reached < total:
         return f"Stopped at step {reached} of {total}: it failed."
     if failed:
-        return f"All {total} steps ran, {failed} failed."
+        many = f"All {total}" if ran == total else f"{ran} of {total}"
+        return f"{many} steps ran, {failed} failed."
     if ran < total:
         return f"All {ran} steps succeeded, {total - ran} were not needed."
     return f"All {total} steps succeeded."
