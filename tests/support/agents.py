@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -38,6 +39,7 @@ def a_tool(name: str, writes: Writes = Writes.NOTHING, **more: object) -> ToolSp
     return replace(spec, **cast("dict[str, Any]", more))
 
 
+@cache
 def a_registry(*more: ToolSpec) -> Registry:
     """Build a registry with every tool that built-in roles name, and `more`."""
     return build_registry(

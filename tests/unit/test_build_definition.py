@@ -17,7 +17,7 @@ from tests.support.agents import a_registry, a_request, a_tool, built, codes, re
 
 def names(**request: object) -> tuple[str, ...]:
     """Give the names of the tools of a built agent."""
-    return tuple(tool.name for tool in built(a_request(**request)).definition.tools)
+    return tuple(tool.name for tool in built(a_request("generic", **request)).definition.tools)
 
 
 @pytest.mark.parametrize(
