@@ -76,7 +76,11 @@ class AtCall(AtStep):
 
 
 class RunAccepted(Event):
-    """A run was accepted: from here on it happens or is shown as stuck."""
+    """A run was accepted: from here on it happens or is shown as stuck.
+
+    `incoming` is where the session's incoming stream stood; `resumes` the run it goes on
+    from, "" where it goes on from none.
+    """
 
     use: ClassVar[Use] = Use.SAME
     type: Literal["run.accepted"] = "run.accepted"
@@ -90,6 +94,7 @@ class RunAccepted(Event):
     n: int
     queue: str
     request: AgentRequest
+    incoming: int = 0
     resumes: str = ""
 
 
@@ -112,6 +117,14 @@ class RunDefined(Event):
     items: tuple[Item, ...]
     confinement: str
     notes: tuple[str, ...] = ()
+
+
+class RunRefused(Event):
+    """The agent cannot be built: everything that is wrong, at once."""
+
+    type: Literal["run.refused"] = "run.refused"
+    code: str
+    problems: tuple[str, ...]
 
 
 class TurnStarted(Event):
@@ -200,14 +213,13 @@ class CallIntended(AtCall):
 
 
 class CallUnknown(AtCall):
-    """Nobody can tell whether the call's effect happened; a person is asked."""
+    """Nobody can tell whether the call's effect happened; a person is asked beside it."""
 
     keys: ClassVar[tuple[str, ...]] = ("turn", "step", "position", "round")
     type: Literal["call.unknown"] = "call.unknown"
     round: int
     name: str
     reason: str
-    question: Question
 
 
 class CallSettled(AtCall):
@@ -412,6 +424,7 @@ Fact: TypeAlias = (
     RunAccepted
     | RunAttached
     | RunDefined
+    | RunRefused
     | TurnStarted
     | ModelRequested
     | ModelResponded

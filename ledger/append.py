@@ -49,13 +49,15 @@ _MANY = "select * from ledger.append($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,
 class Part:
     """What one stream gets: events at its head, which must be at `expected` where given.
 
-    A part without events only asserts. `refs` are names of blobs that the bodies mention.
+    A part without events only asserts. `refs` are names of blobs that the bodies mention;
+    `open_only` refuses a closed stream whatever the part holds.
     """
 
     stream: str
     facts: tuple[Fact, ...] = ()
     expected: int | None = None
     refs: tuple[bytes, ...] = ()
+    open_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class TakenError(LegatoError):
 
 def _after_end(part: Part) -> bool:
     """An assertion holds on a closed stream; facts only where all may come after the end."""
-    return all(fact.after_end for fact in part.facts)
+    return not part.open_only and all(fact.after_end for fact in part.facts)
 
 
 async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:

@@ -32,7 +32,7 @@ FORMS = (
     "anthropic:MODEL or anthropic:MODEL@URL",
     "openai:MODEL or openai:MODEL@URL",
     "openrouter:VENDOR/MODEL",
-    "google:MODEL",
+    "google:MODEL or google:MODEL@URL",
     "ollama:MODEL or ollama:MODEL@http://HOST:PORT",
     "http(s)://HOST:PORT/v1#MODEL",
     "script:FILE",
@@ -50,7 +50,6 @@ KEYS: dict[Provider, tuple[str, ...]] = {
 """Where each provider's key is looked for, first found first."""
 
 _OPTIONAL_KEY = (Provider.OLLAMA, Provider.COMPATIBLE)
-_WITH_ADDRESS = (Provider.ANTHROPIC, Provider.OPENAI, Provider.OLLAMA)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OLLAMA_HERE = "http://localhost:11434/v1"
 
@@ -69,6 +68,8 @@ class ModelName:
     @property
     def key(self) -> str:
         """Whose native bytes these are: `provider:model`, with the address where one is given."""
+        if self.provider is Provider.COMPATIBLE:
+            return f"{self.url}#{self.model}"
         return f"{self.provider}:{self.model}" + (f"@{self.url}" if self.url else "")
 
 
@@ -95,8 +96,8 @@ def parse_model(text: str) -> ModelName:
 def _with_address(provider: Provider, rest: str, text: str) -> ModelName:
     model, at, address = rest.partition("@http")
     url = _address("http" + address, text) if at else ""
-    if url and provider not in _WITH_ADDRESS:
-        raise _unknown(text, f"{provider} takes no address")
+    if url and provider is Provider.OPENROUTER:
+        raise _unknown(text, "openrouter takes no address")
     if provider is Provider.OLLAMA:
         url = url or _OLLAMA_HERE
         url = url if urlsplit(url).path else url + "/v1"

@@ -24,6 +24,7 @@ from domain.events import (
     RunAttached,
     RunDefined,
     RunEnded,
+    RunRefused,
     RunResumed,
     RunWaiting,
     StopRequested,
@@ -32,6 +33,7 @@ from domain.events import (
 )
 from domain.runs.budget import Spent, spend
 from domain.runs.conversation import CallRequest, Usage
+from domain.runs.inputs import InputKind
 from domain.tools.results import Outcome
 
 if TYPE_CHECKING:
@@ -75,12 +77,16 @@ TRANSITIONS: dict[tuple[Status, str], Status] = {
 
 @dataclass(frozen=True)
 class CallState:
-    """One call of the current step: who means to run it, and what it came to."""
+    """One call of the current step: who means to run it, and what it came to.
+
+    `asks` tells that it put a question to a person and has no effect of its own.
+    """
 
     request: CallRequest
     round: int = 0
     owner: str = ""
     unknown: bool = False
+    asks: bool = False
     outcome: Outcome | None = None
 
 
@@ -90,11 +96,17 @@ class StepState:
 
     turn: int
     step: int
-    requests: int = 0
+    requested: tuple[ModelRequested, ...] = ()
     open: ModelRequested | None = None
     answered: ModelResponded | None = None
     failed: ModelFailed | None = None
+    failures: int = 0
     calls: tuple[CallState, ...] = ()
+
+    def asked(self) -> ModelRequested | None:
+        """Give the request that the response answers: what it pinned still holds."""
+        n = self.answered.n if self.answered is not None else 0
+        return next((request for request in self.requested if request.n == n), None)
 
 
 @dataclass(frozen=True)
@@ -117,6 +129,7 @@ class Run:
     status: Status = Status.QUEUED
     accepted: RunAccepted | None = None
     defined: RunDefined | None = None
+    refused: RunRefused | None = None
     temporal_runs: tuple[str, ...] = ()
     turn: TurnStarted | None = None
     turns_done: int = 0
@@ -147,11 +160,13 @@ def evolve(run: Run, fact: Fact) -> Run:
     run = replace(run, version=run.version + 1, status=next_status(run, fact))
     match fact:
         case RunAccepted():
-            return replace(run, accepted=fact)
+            return replace(run, accepted=fact, incoming=fact.incoming)
         case RunAttached():
             return replace(run, temporal_runs=(*run.temporal_runs, fact.temporal_run))
         case RunDefined():
             return replace(run, defined=fact)
+        case RunRefused():
+            return replace(run, refused=fact)
         case RunWaiting():
             return replace(run, waiting=fact, waits=fact.n)
         case RunResumed():
@@ -179,11 +194,23 @@ def _evolve_turn(run: Run, fact: Fact) -> Run:
         case CallIntended() | CallUnknown() | CallSettled():
             return _evolve_call(run, fact)
         case InputAsked():
-            return replace(run, inputs=(*run.inputs, InputState(fact)))
+            return _evolve_asked(replace(run, inputs=(*run.inputs, InputState(fact))), fact)
         case InputSettled():
             return replace(run, inputs=tuple(_settle(state, fact) for state in run.inputs))
         case _:
             return run
+
+
+def _evolve_asked(run: Run, fact: InputAsked) -> Run:
+    at = run.step
+    if at is None or (at.turn, at.step) != (fact.turn, fact.step):
+        return run
+    asks = fact.question.kind is not InputKind.UNKNOWN
+    calls = tuple(
+        replace(call, asks=asks) if call.request.position == fact.position else call
+        for call in at.calls
+    )
+    return replace(run, step=replace(at, calls=calls))
 
 
 def _settle(state: InputState, fact: InputSettled) -> InputState:
@@ -204,11 +231,11 @@ def _current(run: Run, turn: int, step: int) -> StepState:
 
 def _evolve_model(run: Run, fact: ModelFact) -> Run:
     at = _current(run, fact.turn, fact.step)
-    reserved = at.open.reserved if at.open is not None else Usage()
+    reserved = next((r.reserved for r in at.requested if r.n == fact.n), Usage())
     match fact:
         case ModelRequested():
             spent = run.spent.model_copy(update={"steps": run.spent.steps + 1})
-            at = replace(at, requests=fact.n, open=fact, failed=None)
+            at = replace(at, requested=(*at.requested, fact), open=fact, failed=None)
             return replace(run, step=at, incoming=fact.incoming, spent=spent)
         case ModelResponded():
             calls = tuple(CallState(call) for call in fact.calls)
@@ -216,7 +243,7 @@ def _evolve_model(run: Run, fact: ModelFact) -> Run:
             at = replace(at, open=None, answered=fact, calls=calls)
             return replace(run, step=at, ordinal=run.ordinal + 1, spent=spent)
         case ModelFailed():
-            at = replace(at, open=None, failed=fact)
+            at = replace(at, open=None, failed=fact, failures=at.failures + 1)
             return replace(run, step=at)
         case ModelLost():
             spent = spend(run.spent, Usage(), reserved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+SignalKind = Literal["answer", "message", "stop"]
 WaitOn = Literal["input", "approval", "capacity", "pause", "child", "unknown_effect", "home"]
 
 
@@ -165,7 +166,7 @@ class SignalInput:
 
     run_id: str
     n: int
-    kind: Literal["answer", "message", "stop"]
+    kind: SignalKind
     text: str
     ref: str = ""
 

@@ -1,0 +1,299 @@
+"""One model request: decided on the record, pinned before it is sent, recorded once."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from temporalio.exceptions import ApplicationError
+
+from activities.context import causation, is_stop
+from activities.models.prices import reserve
+from activities.record import (
+    Record,
+    accepted_of,
+    author_of,
+    defined_of,
+    definition_of,
+    refresh,
+)
+from activities.view import view_of
+from domain.codec import digest
+from domain.errors import LegatoError
+from domain.events import (
+    Fact,
+    ItemCompleted,
+    ModelDiscarded,
+    ModelFailed,
+    ModelLost,
+    ModelRequested,
+    ModelResponded,
+    TurnCompleted,
+    TurnStarted,
+)
+from domain.ids import incoming_stream, run_stream
+from domain.ports import Disposition, ModelFailure, ModelRequest
+from domain.runs.budget import exceeded
+from domain.runs.checks import repair_message
+from domain.runs.conversation import Message, UserMessage
+from domain.runs.steps import StepInput, StepResult
+from domain.tools.render import native_tools, render_request
+from ledger.append import Part, TakenError, VersionConflictError, append
+
+if TYPE_CHECKING:
+    from activities.world import World
+    from domain.ports import ModelAnswer
+    from ledger.append import Appended
+
+MOST_FAILURES = 8
+"""So many failed requests of one step in a row end the run with the last one's code."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that can be sent: the facts that pin it, and the request itself."""
+
+    facts: tuple[Fact, ...]
+    requested: ModelRequested
+    request: ModelRequest
+    version: int
+    session: str
+
+
+def _opening(record: Record, arg: StepInput) -> TurnStarted | None:
+    """The turn's first message, where the turn has not begun."""
+    turn = record.run.turn
+    if turn is not None and turn.turn >= arg.turn:
+        return None
+    item = defined_of(record).items[arg.item]
+    check = record.run.check
+    if check is not None and check.item == arg.item and not check.ok:
+        text = repair_message(item.name, check.failures, check.attempt + 1, item.repairs)
+        return TurnStarted(turn=arg.turn, item=arg.item, origin="repair", text=text)
+    return TurnStarted(turn=arg.turn, item=arg.item, origin="item", text=item.text)
+
+
+def _messages(record: Record, opening: TurnStarted | None) -> tuple[list[Message], list[int]]:
+    """The conversation as this request sends it, and the steering messages it delivers."""
+    messages = list(record.transcript.messages)
+    if opening is not None:
+        messages.append(UserMessage(text=opening.text))
+    delivered = [
+        version
+        for version, message in sorted(record.incoming.items())
+        if version > record.run.incoming and not message.later
+    ]
+    messages.extend(UserMessage(text=record.incoming[version].text) for version in delivered)
+    return messages, delivered
+
+
+def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepared:
+    """Decide what to send, on what the record says now."""
+    runtime, definition = defined_of(record).runtime, definition_of(record)
+    view = view_of(world, record)
+    opening = _opening(record, arg)
+    messages, delivered = _messages(record, opening)
+    request = ModelRequest(
+        model=runtime.model,
+        instructions=render_request(definition, view),
+        messages=tuple(messages),
+        tools=native_tools(view),
+        max_tokens=runtime.max_tokens,
+        temperature=runtime.temperature,
+        ordinal=record.run.ordinal,
+    )
+    step = record.run.step
+    here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
+    n = len(step.requested) + 1 if here and step is not None else 1
+    sent = [request.instructions, *(message.model_dump(mode="json") for message in messages)]
+    size = sum(len(str(part)) for part in sent) + sum(len(t.schema) for t in request.tools)
+    requested = ModelRequested(
+        turn=arg.turn, step=arg.step, n=n, owner=owner, model=runtime.model, view=view.names,
+        view_digest=view.digest, request_digest=digest(sent), incoming=record.incoming_version,
+        delivered=tuple(delivered), reserved=reserve(runtime.model, size, runtime.max_tokens),
+        ordinal=record.run.ordinal,
+    )  # fmt: skip
+    lost: tuple[Fact, ...] = ()
+    if here and step is not None and step.open is not None:
+        lost = (ModelLost(turn=arg.turn, step=arg.step, n=step.open.n),)
+    first: tuple[Fact, ...] = (opening,) if opening is not None else ()
+    facts = (*first, *lost, requested)
+    return Prepared(facts, requested, request, record.run.version, accepted_of(record).session)
+
+
+async def ask_model(world: World, arg: StepInput) -> StepResult | None:
+    """Get the step's response recorded; None once it is, else why the step must end."""
+    owner = uuid.uuid4().hex
+    while True:
+        record = await refresh(world.ledger, world.records, arg.run_id)
+        ended = _must_end(record, arg)
+        if ended is not None:
+            return ended
+        step = record.run.step
+        if step is not None and (step.turn, step.step) == (arg.turn, arg.step) and step.answered:
+            return None
+        prepared = prepare(world, record, arg, owner)
+        budget = defined_of(record).runtime.budget
+        spent = exceeded(budget, record.run.spent, prepared.requested.reserved)
+        if spent is not None:
+            return StepResult("over_budget", f"budget_{spent}")
+        if await _pin(world, record, prepared):
+            return await _send(world, record, prepared)
+
+
+def _must_end(record: Record, arg: StepInput) -> StepResult | None:
+    if record.run.ended is not None:
+        return StepResult("stopped", "run_closed")
+    if record.run.stop is not None:
+        return StepResult("stopped", "stop_requested")
+    step = record.run.step
+    here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
+    if here and step is not None and step.failures >= MOST_FAILURES and step.failed is not None:
+        return StepResult("failed", step.failed.code)
+    return None
+
+
+async def _pin(world: World, record: Record, prepared: Prepared) -> bool:
+    """Append the request, asserting all it was decided on; False where that has changed."""
+    stream = run_stream(accepted_of(record).run_id)
+    at = f"{prepared.requested.type}:{prepared.requested.key()}"
+    world.kill(f"before:{at}")
+    parts = (
+        Part(stream, prepared.facts, prepared.version),
+        Part(incoming_stream(prepared.session), (), prepared.requested.incoming),
+    )
+    try:
+        await append(world.ledger, author_of(record, causation()), *parts)
+    except (VersionConflictError, TakenError):
+        return False
+    world.kill(f"after:{at}")
+    return True
+
+
+async def _send(world: World, record: Record, prepared: Prepared) -> StepResult | None:
+    """Send the pinned request and record what it came to."""
+    pieces: list[str] = []
+    first = asyncio.Event()
+
+    def on_text(piece: str) -> None:
+        pieces.append(piece)
+        if not first.is_set():
+            first.set()
+            world.kill(f"in:{prepared.requested.type}:{prepared.requested.key()}")
+
+    pipeline = defined_of(record).runtime.pipeline
+    try:
+        model = await asyncio.to_thread(world.model, prepared.request.model, pipeline)
+        answer = await model(prepared.request, on_text)
+    except asyncio.CancelledError:
+        if not is_stop():
+            raise
+        failure = ModelFailure(
+            "stopped", "the run was stopped", Disposition.REFUSE, partial="".join(pieces)
+        )
+        await _failed(world, record, prepared, failure)
+        return StepResult("stopped", "stop_requested")
+    except ModelFailure as failure:
+        await _failed(world, record, prepared, failure)
+        return _after_failure(failure)
+    except LegatoError as exc:
+        await _failed(
+            world, record, prepared, ModelFailure(exc.code, exc.message, Disposition.REFUSE)
+        )
+        return StepResult("failed", exc.code)
+    await _respond(world, record, prepared, answer)
+    return None
+
+
+async def _failed(world: World, record: Record, prepared: Prepared, failure: ModelFailure) -> None:
+    asked = prepared.requested
+    fact = ModelFailed(
+        turn=asked.turn,
+        step=asked.step,
+        n=asked.n,
+        code=failure.code,
+        message=failure.message,
+        disposition=failure.disposition.value,
+        retry_after=failure.retry_after,
+        partial=failure.partial,
+    )
+    try:
+        await _append(world, record, fact)
+    except TakenError:
+        return
+
+
+def _after_failure(failure: ModelFailure) -> StepResult:
+    """Say what the engine does about a failed request."""
+    match failure.disposition:
+        case Disposition.RETRY:
+            delay = timedelta(seconds=failure.retry_after) if failure.retry_after else None
+            raise ApplicationError(
+                failure.code, type=failure.code, next_retry_delay=delay
+            ) from None
+        case Disposition.CAPACITY:
+            return StepResult("capacity", failure.code, retry_after=failure.retry_after or 60.0)
+        case Disposition.OVERFLOW:
+            return StepResult("failed", "context_too_large")
+        case Disposition.REFUSE | Disposition.FALLBACK:
+            return StepResult("failed", failure.code)
+
+
+async def _append(world: World, record: Record, *facts: Fact) -> Appended:
+    stream = run_stream(accepted_of(record).run_id)
+    return await append(world.ledger, author_of(record, causation()), Part(stream, facts))
+
+
+async def _respond(world: World, record: Record, prepared: Prepared, answer: ModelAnswer) -> None:
+    """Record the response; one that comes second is kept for its usage only."""
+    asked = prepared.requested
+    fact = ModelResponded(
+        turn=asked.turn,
+        step=asked.step,
+        n=asked.n,
+        text=answer.text,
+        calls=answer.calls,
+        usage=answer.usage,
+        finish=answer.finish,
+        native=answer.native,
+    )
+    at = f"{fact.type}:{fact.key()}"
+    world.kill(f"before:{at}")
+    try:
+        if answer.calls or not await _respond_and_end(world, record, prepared, fact):
+            await _append(world, record, fact)
+    except TakenError:
+        await _append(
+            world,
+            record,
+            ModelDiscarded(turn=asked.turn, step=asked.step, n=asked.n, usage=answer.usage),
+        )
+    world.kill(f"after:{at}")
+
+
+async def _respond_and_end(
+    world: World, record: Record, prepared: Prepared, fact: ModelResponded
+) -> bool:
+    """Record a last response and the turn's end at once, unless a message came meanwhile."""
+    stream = run_stream(accepted_of(record).run_id)
+    ending = turn_ending(record, fact.turn, prepared.requested.incoming)
+    guard = Part(incoming_stream(prepared.session), (), prepared.requested.incoming)
+    try:
+        await append(
+            world.ledger, author_of(record, causation()), Part(stream, (fact, *ending)), guard
+        )
+    except VersionConflictError:
+        return False
+    return True
+
+
+def turn_ending(record: Record, turn: int, incoming: int) -> tuple[Fact, ...]:
+    """The facts that end a turn; an item without checks is done with its turn."""
+    facts: tuple[Fact, ...] = (TurnCompleted(turn=turn, incoming=incoming),)
+    started = record.run.turn
+    if started is None or started.turn != turn or defined_of(record).items[started.item].checks:
+        return facts
+    return (*facts, ItemCompleted(item=started.item))

@@ -1,0 +1,160 @@
+"""One call of a run: found in the record, resolved against the view, settled in the ledger."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from activities.context import causation
+from activities.execute import cleaned, execute, read_outcome
+from activities.record import Record, accepted_of, author_of, defined_of, definition_of
+from activities.view import view_of
+from domain.agents.profile import Claim
+from domain.errors import LegatoError
+from domain.events import CallSettled, Fact, event_id
+from domain.ids import CallAt, call_id, run_stream
+from domain.ports import ToolContext
+from domain.runs.run import CallState
+from domain.tools.calls import Resolved, api_spec, resolve_call
+from domain.tools.intrinsic import GET_API_SPEC, READ_RESULT, READ_SKILL, read_piece, read_skill
+from domain.tools.registry import Effect
+from domain.tools.results import Outcome, error
+from ledger.append import Part, TakenError, append
+
+if TYPE_CHECKING:
+    from activities.world import World
+    from domain.tools.effective import EffectiveView
+
+READ_LIMIT = 30.0
+"""Seconds that a read which rides along in a step may take at most."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call with all that is needed to run it; `resolved` may be a refusal already."""
+
+    run_id: str
+    at: CallAt
+    state: CallState
+    resolved: Resolved | Outcome
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def reads(self) -> bool:
+        """Tell whether it can ride along in a step: it only reads, or is refused anyway."""
+        resolved = self.resolved
+        return isinstance(resolved, Outcome) or resolved.spec.effect is Effect.READ
+
+
+def asked_calls(world: World, record: Record) -> list[Asked]:
+    """Resolve all calls of the step that is being taken, by one view."""
+    step = record.run.step
+    if step is None or step.answered is None:
+        return []
+    view = view_of(world, record)
+    asked = step.asked()
+    offered = asked.view if asked is not None else None
+    return [
+        Asked(
+            run_id=accepted_of(record).run_id,
+            at=CallAt(step.turn, step.step, state.request.position),
+            state=state,
+            resolved=resolve_call(offered, view, state.request.name, state.request.arguments),
+        )
+        for state in step.calls
+    ]
+
+
+def tool_context(world: World, record: Record, asked: Asked, limit: float) -> ToolContext:
+    """Give a call what it needs beside its arguments, the claim among it."""
+    definition, runtime = definition_of(record), defined_of(record).runtime
+    named = call_id(asked.run_id, asked.at)
+    allowed = {"PATH", "LANG", "TZ", *runtime.environment}
+    return ToolContext(
+        run_id=asked.run_id,
+        call_id=named,
+        claim=Claim(asked.run_id, runtime.workspace, definition.profile),
+        workspace=runtime.workspace,
+        stores=runtime.stores,
+        call_folder=str(Path(world.calls) / asked.run_id / asked.at.key),
+        limit=limit,
+        stop=asked.stop,
+        environment={k: v for k, v in world.environment.items() if k in allowed},
+        skills={skill.name: skill.text for skill in definition.skills},
+        facts=tuple(record.facts),
+    )
+
+
+def _intrinsic(record: Record, view: EffectiveView, resolved: Resolved) -> Outcome | None:
+    """Answer the tools that every agent has; None for any other."""
+    given = resolved.arguments
+    match resolved.name:
+        case name if name == GET_API_SPEC:
+            return api_spec(view, given["tool_names"])
+        case name if name == READ_SKILL:
+            skills = {skill.name: skill.text for skill in definition_of(record).skills}
+            return read_skill(skills, str(given["name"]))
+        case name if name == READ_RESULT:
+            return _read_result(record, str(given["id"]), cast("int", given.get("offset", 0)))
+        case _:
+            return None
+
+
+def _read_result(record: Record, result_id: str, offset: int) -> Outcome:
+    for fact in record.facts:
+        if isinstance(fact, CallSettled) and fact.key() == result_id:
+            return read_piece(fact.outcome.text, result_id, offset)
+    return error("result_unknown", f"There is no result {result_id!r} in this run.")
+
+
+async def run_read(world: World, record: Record, asked: Asked) -> Outcome:
+    """Run a call that changes nothing; it always comes to an outcome."""
+    resolved = asked.resolved
+    if isinstance(resolved, Outcome):
+        return resolved
+    known = _intrinsic(record, view_of(world, record), resolved)
+    if known is not None:
+        return known
+    tool = world.tools[resolved.name]
+    limit = min(READ_LIMIT, resolved.spec.timeout)
+    context = tool_context(world, record, asked, limit)
+    came = await execute(tool, resolved.arguments, context, asked.stop)
+    return read_outcome(came, resolved.name)
+
+
+def settled_fact(asked: Asked, outcome: Outcome, by: str = "execution") -> CallSettled:
+    """Build the fact of a call's outcome."""
+    return CallSettled.model_validate(
+        {
+            "turn": asked.at.turn,
+            "step": asked.at.step,
+            "position": asked.at.position,
+            "name": asked.state.request.name,
+            "outcome": cleaned(outcome),
+            "by": by,
+        }
+    )
+
+
+async def settle(
+    world: World, record: Record, asked: Asked, outcome: Outcome, *,
+    by: str = "execution", facts: tuple[Fact, ...] = (),
+) -> None:  # fmt: skip
+    """Record a call's outcome with the facts that belong to it; the first outcome stands.
+
+    A run that has ended takes the outcome and no other fact.
+    """
+    stream, author = run_stream(asked.run_id), author_of(record, causation())
+    fact = settled_fact(asked, outcome, by)
+    world.kill(f"before:{event_id(fact)}")
+    try:
+        await append(world.ledger, author, Part(stream, (*facts, fact)))
+    except TakenError:
+        return
+    except LegatoError as exc:
+        if exc.code != "run_closed" or not facts:
+            raise
+        await append(world.ledger, author, Part(stream, (fact,)))
+    world.kill(f"after:{event_id(fact)}")

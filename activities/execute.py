@@ -1,0 +1,165 @@
+"""Runs one call on a thread of its own, within its limit, and says what it came to."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import structlog
+
+from activities.context import is_stop
+from domain.codec import clean_text
+from domain.errors import LegatoError
+from domain.ports import Absent, Asks, Executed, Tool, ToolContext, Unclear
+from domain.tools.registry import Effect
+from domain.tools.results import Outcome, error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from domain.codec import Json
+
+T = TypeVar("T")
+
+MARGIN = 5.0
+"""Seconds beyond its own limit in which a tool may still answer for itself."""
+
+STOP_GRACE = 2.5
+"""Seconds in which a tool that was told to stop must have ended."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Hung:
+    """The thread did not end in time; it is left behind."""
+
+    stopped: bool
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The tool raised something other than a refusal; its text stays in the worker's log."""
+
+    type_name: str
+
+
+Came = Executed | Asks | Unclear | Absent | Hung | Raised
+
+
+async def on_thread(work: Callable[[], T]) -> asyncio.Future[T]:
+    """Start work on a daemon thread of its own: one that hangs holds nothing up."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, failed: BaseException | None) -> None:
+        if future.done():
+            return
+        if failed is not None:
+            future.set_exception(failed)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]  # None only where T allows it
+
+    def body() -> None:
+        result: T | None = None
+        failed: BaseException | None = None
+        try:
+            result = work()
+        except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
+            failed = exc
+        try:
+            loop.call_soon_threadsafe(settle, result, failed)
+        except RuntimeError:
+            return  # the loop is gone: the process is ending
+
+    threading.Thread(target=body, name="tool", daemon=True).start()
+    return future
+
+
+async def run_limited(work: Callable[[], Came], limit: float, stop: threading.Event) -> Came:
+    """Run tool code within its limit; a person's stop is passed on and awaited.
+
+    Cancellation by a worker that is shutting down is raised: nothing is decided then.
+    """
+    future = await on_thread(work)
+    stopped = False
+    try:
+        done, _ = await asyncio.wait({future}, timeout=limit + MARGIN)
+    except asyncio.CancelledError:
+        if not is_stop():
+            raise
+        stopped, done = True, set[asyncio.Future[Came]]()
+    if not done:
+        stop.set()
+        done, _ = await asyncio.wait({future}, timeout=STOP_GRACE)
+    if not done:
+        return Hung(stopped)
+    try:
+        return future.result()
+    except LegatoError as exc:
+        return Executed(refusal(exc))
+    except Exception as exc:
+        log.warning("tool_raised", error=type(exc).__name__, exc_info=exc)
+        return Raised(type(exc).__name__)
+
+
+def refusal(exc: LegatoError) -> Outcome:
+    """Turn a refusal into the outcome that the model reads: what, why, what next."""
+    parts = [exc.message]
+    parts += [f"Cause: {exc.cause}"] if exc.cause else []
+    parts += [f"Next: {exc.next}"] if exc.next else []
+    return error(exc.code, clean_text("\n".join(parts)))
+
+
+async def execute(
+    tool: Tool, arguments: Mapping[str, Json], context: ToolContext, stop: threading.Event
+) -> Came:
+    """Execute a call."""
+    return await run_limited(lambda: tool.execute(arguments, context), context.limit, stop)
+
+
+async def probe(
+    tool: Tool, arguments: Mapping[str, Json], context: ToolContext, stop: threading.Event
+) -> Came:
+    """Look for what became of an earlier execution of the call."""
+    looking = tool.probe
+    if looking is None:
+        return Unclear("the tool cannot be probed")
+    return await run_limited(lambda: looking(arguments, context), context.limit, stop)
+
+
+def read_outcome(came: Came, name: str) -> Outcome:
+    """Say what a call that only reads came to: it always has an outcome."""
+    match came:
+        case Executed():
+            return cleaned(came.outcome)
+        case Hung():
+            code = "stopped" if came.stopped else "time_limit"
+            return error(code, f"{name} did not end in time and was left. Ask for less at once.")
+        case Raised():
+            return raised(name, came)
+        case Unclear():
+            return error("unclear", clean_text(came.reason))
+        case Asks() | Absent():
+            return error("tool_broken", f"{name} gave an answer that its class does not allow.")
+
+
+def raised(name: str, came: Raised) -> Outcome:
+    """Say that a tool broke."""
+    return error(
+        "tool_raised",
+        f"{name} broke with {came.type_name}; the worker's log has the details. "
+        "Calling it the same way again will most likely break again.",
+    )
+
+
+def cleaned(outcome: Outcome) -> Outcome:
+    """Make an outcome's text storable."""
+    return outcome.model_copy(update={"text": clean_text(outcome.text)})
+
+
+def acts_again(effect: Effect) -> bool:
+    """Tell whether a second execution under the same key is harmless."""
+    return effect in {Effect.READ, Effect.IDEMPOTENT}

@@ -1,0 +1,91 @@
+"""Reads what the ledger says of a stop and of a wait, and records a wait's beginning and end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from temporalio import activity
+
+from activities.context import causation, temporal_run
+from activities.record import Record, attach, author_of, refresh
+from domain.events import Fact, InputSettled, RunResumed, RunWaiting
+from domain.ids import run_stream
+from domain.runs.inputs import How
+from domain.runs.steps import LookInput, LookResult, Written
+from ledger.append import Part, TakenError, append
+from ledger.reads import clock
+
+if TYPE_CHECKING:
+    from activities.world import World
+    from domain.runs.run import InputState
+
+Look = Callable[[LookInput], Awaitable[LookResult]]
+
+
+def make_look(world: World) -> Look:
+    """Bind the activity to its world."""
+
+    @activity.defn(name="look")
+    async def run(arg: LookInput) -> LookResult:
+        record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
+        first = record.run.version
+        if record.run.ended is not None:
+            return LookResult(stop=True, reason="run_closed")
+        if record.run.stop is not None:
+            return LookResult(stop=True, reason="stop_requested")
+        if not arg.ref:
+            return LookResult()
+        expires_in = await _expire(world, record, arg)
+        record = await refresh(world.ledger, world.records, arg.run_id)
+        resolved = await _mark(world, record, arg)
+        record = await refresh(world.ledger, world.records, arg.run_id)
+        written = Written(first, record.run.version, record.head)
+        return LookResult(resolved=resolved, expires_in=expires_in, written=written)
+
+    return run
+
+
+def _state(record: Record, ref: str) -> InputState | None:
+    return next((s for s in record.run.inputs if s.asked.input_id == ref), None)
+
+
+async def _expire(world: World, record: Record, arg: LookInput) -> float:
+    """Settle a question whose time is over by the ledger's clock; give the seconds left."""
+    state = _state(record, arg.ref)
+    if state is None:
+        return arg.seconds if arg.seconds > 0 else -1.0
+    if state.settled is not None or state.asked.expires_at is None:
+        return -1.0
+    left = (
+        datetime.fromisoformat(state.asked.expires_at) - await clock(world.ledger)
+    ).total_seconds()
+    if left > 0:
+        return left
+    question = state.asked.question
+    fact = InputSettled(
+        input_id=arg.ref, how=How.EXPIRED, answer=question.on_expiry, by="ledger-clock"
+    )
+    await _append(world, record, fact)
+    return -1.0
+
+
+async def _mark(world: World, record: Record, arg: LookInput) -> bool:
+    """Tell whether the wait is over, and record its beginning or its end."""
+    state = _state(record, arg.ref)
+    resolved = state.settled is not None if state is not None else arg.due
+    standing = record.run.waiting
+    if not resolved and arg.begin and standing is None:
+        await _append(world, record, RunWaiting(n=arg.n, on=arg.on, ref=arg.ref))
+    if resolved and standing is not None and standing.n == arg.n:
+        await _append(world, record, RunResumed(n=arg.n))
+    return resolved
+
+
+async def _append(world: World, record: Record, fact: Fact) -> None:
+    stream = run_stream(record.run.accepted.run_id if record.run.accepted else "")
+    try:
+        await append(world.ledger, author_of(record, causation()), Part(stream, (fact,)))
+    except TakenError:
+        return

@@ -1,0 +1,167 @@
+"""A run as an activity sees it: folded from the ledger, kept up to date between activities."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from domain.agents.definition import AgentDefinition
+from domain.codec import decode_object
+from domain.errors import LegatoError, bug, refused
+from domain.events import Fact, MessageAccepted, RunAccepted, RunAttached, RunDefined
+from domain.ids import incoming_stream, run_stream
+from domain.runs.run import Run, evolve
+from domain.runs.transcript import Transcript
+from ledger.append import Part, TakenError, VersionConflictError, append
+from ledger.blobs import get_blob
+from ledger.encode import Author
+from ledger.reads import read_stream
+
+if TYPE_CHECKING:
+    from ledger.connect import Ledger
+
+MOST_KEPT = 64
+
+
+@dataclass
+class Record:
+    """One run's facts so far, its fold, its conversation, and its session's messages.
+
+    It only grows; whoever holds it reads on from the ledger before deciding anything.
+    """
+
+    run: Run = field(default_factory=Run)
+    facts: list[Fact] = field(default_factory=list[Fact])
+    transcript: Transcript = field(default_factory=Transcript)
+    incoming: dict[int, MessageAccepted] = field(default_factory=dict[int, MessageAccepted])
+    incoming_version: int = 0
+    head: str = ""
+    definition: AgentDefinition | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass
+class Records:
+    """The runs that this process has folded lately; a cache that may be dropped at any time."""
+
+    kept: OrderedDict[str, Record] = field(default_factory=OrderedDict[str, Record])
+
+    def of(self, run_id: str) -> Record:
+        """Give the run's record, dropping the one unused for longest where there are many."""
+        record = self.kept.pop(run_id, None) or Record()
+        self.kept[run_id] = record
+        while len(self.kept) > MOST_KEPT:
+            self.kept.popitem(last=False)
+        return record
+
+
+async def refresh(ledger: Ledger, records: Records, run_id: str) -> Record:
+    """Read on from the ledger what a record does not hold yet; raises `run_not_found`."""
+    record = records.of(run_id)
+    async with record.lock:
+        await _read_on(ledger, record, run_id)
+    if not record.facts:
+        raise refused("run_not_found", f"there is no run {run_id}", next="`legato runs`")
+    return record
+
+
+async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
+    fresh = await read_stream(ledger, run_stream(run_id), record.run.version)
+    accepted = record.run.accepted
+    if accepted is None and fresh and fresh[0].fact.type == "run.accepted":
+        accepted = fresh[0].fact
+    if accepted is not None:
+        session = incoming_stream(accepted.session)
+        for stored in await read_stream(ledger, session, record.incoming_version):
+            if isinstance(stored.fact, MessageAccepted):
+                record.incoming[stored.version] = stored.fact
+            record.incoming_version = stored.version
+    texts = {version: message.text for version, message in record.incoming.items()}
+    for stored in fresh:
+        record.run = evolve(record.run, stored.fact)
+        record.facts.append(stored.fact)
+        record.transcript.tell(stored.fact, texts)
+        record.head = stored.hash.hex()
+    await _read_definition(ledger, record)
+
+
+async def _read_definition(ledger: Ledger, record: Record) -> None:
+    defined = record.run.defined
+    if defined is None or record.definition is not None:
+        return
+    data = await get_blob(ledger, bytes.fromhex(defined.bundle))
+    record.definition = AgentDefinition.model_validate(decode_object(data))
+
+
+def author_of(record: Record, causation: str) -> Author:
+    """Name the agent as the author of what its activities append."""
+    run_id = accepted_of(record).run_id
+    return Author(
+        actor=f"agent:{run_id}",
+        principal=f"agent:{run_id}",
+        via="workflow",
+        causation=causation,
+        correlation=run_id,
+    )
+
+
+async def attach(ledger: Ledger, records: Records, run_id: str, temporal_run: str) -> Record:
+    """Fold a run for an activity of one Temporal run.
+
+    The first activity of a new Temporal run attaches it; raises `run_superseded` for an
+    activity of one that was attached before another.
+    """
+    while True:
+        record = await refresh(ledger, records, run_id)
+        attached = record.run.temporal_runs
+        if attached and attached[-1] == temporal_run:
+            return record
+        if temporal_run in attached:
+            raise refused(
+                "run_superseded",
+                "another Temporal run has taken this run over",
+                cause=f"attached: {attached[-1]}",
+                next="nothing: the later one goes on",
+            )
+        if record.run.ended is not None:
+            return record
+        fact = RunAttached(epoch=len(attached) + 1, temporal_run=temporal_run)
+        try:
+            part = Part(run_stream(run_id), (fact,), record.run.version)
+            await append(ledger, author_of(record, temporal_run), part)
+        except (VersionConflictError, TakenError):
+            continue
+
+
+def check_version(record: Record, version: int) -> None:
+    """Refuse a ledger that is behind what the workflow has seen; raises `ledger_behind`."""
+    if record.run.version < version:
+        raise LegatoError(
+            "ledger_behind",
+            f"the run's stream is at {record.run.version}, the workflow has seen {version}",
+            cause="a restored backup, or a replica",
+            next="restore the ledger to its latest state; the run goes on by itself then",
+        )
+
+
+def accepted_of(record: Record) -> RunAccepted:
+    """Give the fact that began the run; it is a bug to have none."""
+    if record.run.accepted is None:
+        raise bug("run_not_accepted", "the run's stream does not begin with run.accepted")
+    return record.run.accepted
+
+
+def defined_of(record: Record) -> RunDefined:
+    """Give what the run was defined as; it is a bug to ask before there is a definition."""
+    if record.run.defined is None:
+        raise bug("run_undefined", "the run has no definition yet")
+    return record.run.defined
+
+
+def definition_of(record: Record) -> AgentDefinition:
+    """Give the run's definition; it is a bug to ask before there is one."""
+    if record.definition is None:
+        raise bug("run_undefined", "the run has no definition yet")
+    return record.definition

@@ -1,0 +1,158 @@
+"""Takes one step of a run: one model call and the leading reads that it asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from temporalio import activity
+
+from activities.ask_model import ask_model, turn_ending
+from activities.calls import Asked, asked_calls, run_read, settle
+from activities.context import causation, temporal_run
+from activities.record import Record, accepted_of, attach, author_of, check_version, refresh
+from domain.ids import incoming_stream, run_stream
+from domain.runs.budget import tokens_of
+from domain.runs.groups import Planned, call_groups
+from domain.runs.steps import CallRef, StepInput, StepResult, Written
+from domain.tools.results import Outcome, not_run
+from ledger.append import Part, TakenError, VersionConflictError, append
+
+if TYPE_CHECKING:
+    from activities.world import World
+
+TakeStep = Callable[[StepInput], Awaitable[StepResult]]
+
+MOST_AT_ONCE = 8
+
+
+def make_take_step(world: World) -> TakeStep:
+    """Bind the activity to its world."""
+
+    @activity.defn(name="take_step")
+    async def run(arg: StepInput) -> StepResult:
+        record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
+        check_version(record, arg.version)
+        first = record.run.version
+        world.kill(f"before:step:{arg.turn}.{arg.step}")
+        result = already(record, arg) or await _take(world, arg)
+        record = await refresh(world.ledger, world.records, arg.run_id)
+        return _reported(record, arg, result, first)
+
+    return run
+
+
+def already(record: Record, arg: StepInput) -> StepResult | None:
+    """Give the result of a step that lies behind the run; None for the one to be taken."""
+    run = record.run
+    if run.turns_done >= arg.turn:
+        return StepResult("turn_completed")
+    step = run.step
+    if step is not None and (step.turn, step.step) > (arg.turn, arg.step):
+        return StepResult("again")
+    return None
+
+
+async def _take(world: World, arg: StepInput) -> StepResult:
+    """Ask, read, and say what is left."""
+    ended = await ask_model(world, arg)
+    if ended is not None:
+        return ended
+    record = await refresh(world.ledger, world.records, arg.run_id)
+    done = already(record, arg)
+    if done is not None:
+        return done
+    await _read_leading(world, record)
+    record = await refresh(world.ledger, world.records, arg.run_id)
+    if record.run.stop is not None:
+        return StepResult("stopped", "stop_requested")
+    return await _rest(world, record, arg)
+
+
+async def _read_leading(world: World, record: Record) -> None:
+    """Run the leading calls that only read, at most eight at once, each recorded as it ends."""
+    leading: list[Asked] = []
+    for asked in asked_calls(world, record):
+        if not asked.reads:
+            break
+        if asked.state.outcome is None:
+            leading.append(asked)
+    gate = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def one(asked: Asked) -> None:
+        async with gate:
+            now = await refresh(world.ledger, world.records, asked.run_id)
+            if now.run.stop is not None:
+                outcome = not_run("stopped", "The run was stopped before this call began.")
+            else:
+                outcome = await run_read(world, now, asked)
+            await settle(world, now, asked, outcome)
+
+    await asyncio.gather(*(one(asked) for asked in leading))
+
+
+async def _rest(world: World, record: Record, arg: StepInput) -> StepResult:
+    """Group the calls that are left, or end the turn where there were none."""
+    calls = asked_calls(world, record)
+    if not calls:
+        return await _end_turn(world, record, arg)
+    left = [planned(asked) for asked in calls if asked.state.outcome is None]
+    groups = call_groups(left)
+    return StepResult("calls", groups=groups) if groups else StepResult("again")
+
+
+def planned(asked: Asked) -> Planned:
+    """Describe a call for grouping."""
+    resolved = asked.resolved
+    at = asked.at
+    if isinstance(resolved, Outcome):
+        name = asked.state.request.name[:100]
+        return Planned(CallRef(at.turn, at.step, at.position, name, 10.0), reads=True, resource="")
+    spec = resolved.spec
+    ref = CallRef(at.turn, at.step, at.position, spec.name, spec.timeout)
+    return Planned(ref, asked.reads, spec.resource)
+
+
+async def _end_turn(world: World, record: Record, arg: StepInput) -> StepResult:
+    """End the turn unless a steering message waits: then the conversation goes on."""
+    session = accepted_of(record).session
+    position = record.run.incoming
+    waiting = [v for v, m in record.incoming.items() if v > position and not m.later]
+    if waiting:
+        return StepResult("again")
+    incoming = record.incoming_version
+    facts = turn_ending(record, arg.turn, incoming)
+    try:
+        await append(
+            world.ledger,
+            author_of(record, causation()),
+            Part(run_stream(arg.run_id), facts),
+            Part(incoming_stream(session), (), incoming),
+        )
+    except VersionConflictError:
+        record = await refresh(world.ledger, world.records, arg.run_id)
+        return await _end_turn(world, record, arg)
+    except TakenError:
+        return StepResult("turn_completed")
+    return StepResult("turn_completed")
+
+
+def _reported(record: Record, arg: StepInput, result: StepResult, first: int) -> StepResult:
+    """Add what the people who watch are shown: tools asked, tokens, spend, version range."""
+    step = record.run.step
+    tools: tuple[str, ...] = ()
+    tokens = 0
+    if step is not None and (step.turn, step.step) == (arg.turn, arg.step) and step.answered:
+        tools = tuple(call.name[:60] for call in step.answered.calls[:MOST_AT_ONCE])
+        tokens = tokens_of(step.answered.usage)
+    spent = record.run.spent
+    return replace(
+        result,
+        tools=tools,
+        tokens=tokens,
+        spent_tokens=spent.tokens,
+        spent_cost="" if spent.cost_unknown else spent.cost,
+        written=Written(first, record.run.version, record.head),
+    )

@@ -1,0 +1,25 @@
+"""The effective view of a run now: registry and definition and what this place allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from activities.record import definition_of
+from domain.tools.effective import EffectiveView, bindings_of, effective
+from domain.tools.policy import turn_policy
+
+if TYPE_CHECKING:
+    from activities.record import Record
+    from activities.world import World
+
+
+def view_of(world: World, record: Record) -> EffectiveView:
+    """Derive the run's view, the same function for offering and for executing."""
+    definition = definition_of(record)
+    defined = record.run.defined
+    policy = turn_policy(
+        definition,
+        confinement=world.confinement,
+        attended=defined is not None and defined.runtime.attended,
+    )
+    return effective(bindings_of(world.registry.specs), definition, policy)

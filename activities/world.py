@@ -1,0 +1,33 @@
+"""What activities are given by the composition root: the ledger, the tools, the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from activities.record import Records
+from domain.ports import Model, Tool
+from domain.tools.registry import Registry
+from ledger.connect import Ledger
+
+
+@dataclass(frozen=True)
+class World:
+    """The outside of the activities, made once at the worker's start.
+
+    `calls` is the folder of call folders (receipts, outputs), `confinement` the level of
+    this machine, `model` gives a model by name, `model_problem` why a name cannot be used,
+    `environment` the names and values that a command may see, `kill` the kill points that
+    a test has set.
+    """
+
+    ledger: Ledger
+    registry: Registry
+    tools: Mapping[str, Tool]
+    model: Callable[[str, str], Model]
+    model_problem: Callable[[str], str]
+    calls: str
+    confinement: str
+    environment: Mapping[str, str]
+    kill: Callable[[str], None]
+    records: Records = field(default_factory=Records)

@@ -1,0 +1,68 @@
+"""The short Markdown card that describes a run where operators watch Temporal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domain.runs.position import Position  # noqa: TC001 - decoded from the run's start
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of a run beside its position. No secrets, no personal text."""
+
+    agent: str
+    workspace: str
+    session: str
+    profile: str
+    entry: str
+
+
+def waiting_on(at: Position) -> str:
+    """Name what a run waits for, or ""."""
+    return at.wait.on if at.wait is not None else ""
+
+
+def place(at: Position) -> str:
+    """Say where in the sequence a run is."""
+    if not at.items:
+        return "being defined"
+    name = at.items[at.item].name
+    where = f"item {at.item + 1} of {len(at.items)} ({name})"
+    if at.repair:
+        where += f", repair {at.repair} of {at.items[at.item].repairs}"
+    if at.turn:
+        where += f", turn {at.turn}, step {at.step}"
+    return where
+
+
+def doing(at: Position) -> str:
+    """Say what a run is doing now."""
+    match at.phase:
+        case "define":
+            return "building the agent's definition"
+        case "step":
+            return "asking the model"
+        case "calls":
+            return "running " + ", ".join(call.name for call in at.groups[0])
+        case "check":
+            return "running the item's checks"
+        case "wait":
+            return f"waiting: {waiting_on(at)} {at.wait.ref if at.wait else ''}".strip()
+        case "close":
+            return f"ending as {at.ending.status if at.ending else 'failed'}"
+
+
+def card(shown: Shown, at: Position) -> str:
+    """Render the card."""
+    cost = at.spent_cost or "unknown"
+    return "\n".join(
+        (
+            f"**{shown.agent}** in `{shown.workspace or 'no workspace'}`",
+            "",
+            f"- now: {doing(at)}",
+            f"- where: {place(at)}",
+            f"- waits for: {waiting_on(at) or 'nothing'}",
+            f"- spent: {at.spent_tokens} tokens, ${cost}",
+        )
+    )

@@ -1,0 +1,196 @@
+"""What people and programs submit to a run: messages, answers, stops; validated, then appended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from domain.errors import refused
+from domain.events import (
+    CallIntended,
+    CallSettled,
+    Fact,
+    InputAsked,
+    InputLate,
+    InputSettled,
+    MessageAccepted,
+    StopRequested,
+    event_id,
+)
+from domain.ids import incoming_stream, run_stream
+from domain.runs.inputs import How, InputKind, check_answer
+from domain.runs.run import InputState, Run, fold
+from domain.runs.unknown import AGAIN, settled_by_person
+from ledger.append import Part, TakenError, append, closed_error
+from ledger.reads import clock, read_event, read_stream
+
+if TYPE_CHECKING:
+    from ledger.append import Appended
+    from ledger.connect import Ledger
+    from ledger.encode import Author
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What was accepted: the event's id in its stream, and the run it concerns."""
+
+    run: Run
+    stream: str
+    event: str
+    version: int
+
+
+async def load_run(ledger: Ledger, run_id: str) -> tuple[Run, list[Fact]]:
+    """Fold a run; raises `run_not_found`."""
+    stored = await read_stream(ledger, run_stream(run_id))
+    if not stored:
+        raise refused(
+            "run_not_found",
+            f"there is no run {run_id}",
+            next="list the runs with `legato runs`",
+        )
+    facts = [event.fact for event in stored]
+    return fold(facts), facts
+
+
+def _accepted(run: Run, stream: str, fact: Fact, appended: Appended) -> Accepted:
+    return Accepted(run, stream, event_id(fact), appended.heads[stream][0])
+
+
+async def accept_message(
+    ledger: Ledger, author: Author, run_id: str, submission: str, text: str, *, later: bool
+) -> Accepted:
+    """Accept a message: delivered at the run's next step, or the next run for `later`.
+
+    Raises `run_closed` where the run has ended: the same append asserts that it has not.
+    """
+    if not text.strip():
+        raise refused("message_empty", "the message is empty", next="send some text")
+    run, _ = await load_run(ledger, run_id)
+    if run.accepted is None or run.ended is not None:
+        raise closed_error(run_stream(run_id))
+    stream = incoming_stream(run.accepted.session)
+    fact = MessageAccepted(submission=submission, text=text, later=later, run_id=run_id)
+    guard = Part(run_stream(run_id), (), open_only=True)
+    appended = await append(ledger, author, Part(stream, (fact,)), guard)
+    return _accepted(run, stream, fact, appended)
+
+
+async def accept_stop(
+    ledger: Ledger, author: Author, run_id: str, submission: str, reason: str
+) -> Accepted:
+    """Accept a stop; raises `run_closed` where the run has ended."""
+    run, _ = await load_run(ledger, run_id)
+    fact = StopRequested(submission=submission, reason=reason, by=author.actor)
+    stream = run_stream(run_id)
+    appended = await append(ledger, author, Part(stream, (fact,)))
+    return _accepted(run, stream, fact, appended)
+
+
+async def accept_answer(  # noqa: PLR0913 - a submission's own parts
+    ledger: Ledger, author: Author, run_id: str, submission: str, input_id: str, answer: str,
+    *, owner: bool,
+) -> Accepted:  # fmt: skip
+    """Accept an answer; the first wins.
+
+    Raises `input_not_found`, `answer_not_allowed`, `answer_unclear`, `run_again_too_early`
+    and, for the loser, `input_settled` after keeping what was said as `input.late`.
+    """
+    run, facts = await load_run(ledger, run_id)
+    state = _find(run, input_id)
+    stream = run_stream(run_id)
+    if state.settled is None:
+        problem = check_answer(state.asked.question, answer, author.actor, owner=owner)
+        if problem is not None:
+            raise problem
+        if answer == AGAIN and state.asked.question.kind is InputKind.UNKNOWN:
+            await _check_again(ledger, run, state, facts)
+        fact = InputSettled(input_id=input_id, how=How.ANSWERED, answer=answer, by=author.actor)
+        try:
+            appended = await append(
+                ledger, author, Part(stream, (fact, *_consequence(state, answer, facts)))
+            )
+            return _accepted(run, stream, fact, appended)
+        except TakenError:
+            pass
+    await _keep_late(ledger, author, stream, state, submission, answer)
+    raise refused(
+        "input_settled",
+        "somebody else's answer was first; yours is kept beside it",
+        cause=await _first(ledger, stream, input_id),
+        next=f"see `legato show {run_id}`",
+    )
+
+
+def _find(run: Run, input_id: str) -> InputState:
+    for state in run.inputs:
+        if state.asked.input_id == input_id:
+            return state
+    known = ", ".join(s.asked.input_id for s in run.inputs if s.settled is None) or "none"
+    raise refused(
+        "input_not_found",
+        f"the run asks nothing under {input_id!r}",
+        cause=f"open questions: {known}",
+        next="list open questions with `legato inbox`",
+    )
+
+
+async def _check_again(ledger: Ledger, run: Run, state: InputState, facts: list[Fact]) -> None:
+    """Offer 'run it again' only to an open run, after the call's own limit has passed."""
+    if run.ended is not None:
+        raise closed_error(run_stream(run.accepted.run_id if run.accepted else ""))
+    asked = state.asked
+    limit = max((intent.limit for intent in _intents(facts, asked)), default=0.0)
+    stream = run_stream(run.accepted.run_id) if run.accepted else ""
+    stored = await read_event(ledger, stream, event_id(asked))
+    if stored is None:
+        return
+    left = limit - ((await clock(ledger)) - stored.recorded_at).total_seconds()
+    if left > 0:
+        raise refused(
+            "run_again_too_early",
+            f"the call's own limit has not passed: it may still be running for {left:.0f} s",
+            next=f"answer again in {left:.0f} seconds, or say what became of it",
+        )
+
+
+def _intents(facts: list[Fact], asked: InputAsked) -> list[CallIntended]:
+    at = (asked.turn, asked.step, asked.position)
+    return [
+        fact
+        for fact in facts
+        if isinstance(fact, CallIntended) and (fact.turn, fact.step, fact.position) == at
+    ]
+
+
+def _consequence(state: InputState, answer: str, facts: list[Fact]) -> tuple[Fact, ...]:
+    """What a person says of an unknown call settles the call in the same append."""
+    if state.asked.question.kind is not InputKind.UNKNOWN or answer == AGAIN:
+        return ()
+    asked = state.asked
+    name = next((intent.name for intent in _intents(facts, asked)), "")
+    settled = CallSettled(
+        turn=asked.turn,
+        step=asked.step,
+        position=asked.position,
+        name=name,
+        outcome=settled_by_person(answer),
+        by="person",
+    )
+    return (settled,)
+
+
+async def _keep_late(
+    ledger: Ledger, author: Author, stream: str, state: InputState, submission: str, answer: str
+) -> None:
+    late = InputLate(
+        input_id=state.asked.input_id, submission=submission, answer=answer, by=author.actor
+    )
+    await append(ledger, author, Part(stream, (late,)))
+
+
+async def _first(ledger: Ledger, stream: str, input_id: str) -> str:
+    stored = await read_event(ledger, stream, f"input.settled:{input_id}")
+    if stored is None or not isinstance(stored.fact, InputSettled):
+        return "it was settled"
+    return f"it was {stored.fact.how.value} by {stored.fact.by}"
