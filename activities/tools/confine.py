@@ -1,0 +1,235 @@
+"""What a command may see and change: the view it is given, and what enforces it here.
+
+Confined, a command sees the whole file system read-only, except: its workspace (writable
+for a Writer, with the git folder of a linked worktree), a private /tmp with its HOME in
+it, and a minimal /dev. Hidden are the protected paths (Legato's home and stores), /run
+(sockets of daemons that would do its bidding) and the credentials in the user's home. It
+runs in a process namespace of its own: it sees and signals no process outside, and
+nothing of it outlives it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+TMP = "/tmp"  # noqa: S108 - the private one
+HOME = "/tmp/home"  # noqa: S108 - inside the private one
+
+_LAUNCHER = str(Path(__file__).with_name("namespaces.py"))
+_EXEC = ("/bin/sh", "-c", 'exec "$0" "$@"')  # tells a missing program by 127, bubblewrap by 1
+_PROBE_LIMIT = 15.0
+_CREDENTIALS = (
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh",
+    ".docker",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".ssh",
+)
+_PRIVATE = (TMP, "/var/tmp")  # noqa: S108 - both are the private one
+_RUN_KEPT = ("/run/current-system", "/run/resolvconf", "/run/systemd/resolve", "/run/wrappers")
+
+
+class Level(StrEnum):
+    """What enforces a view, best first; `none` enforces nothing."""
+
+    BUBBLEWRAP = "bubblewrap"
+    NAMESPACES = "namespaces"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What this machine offers, and why not something better (for people to read)."""
+
+    level: Level
+    reason: str
+
+
+class Access(StrEnum):
+    """What a mount makes of a path. In the order in which equal paths are mounted."""
+
+    READ = "1-read"
+    WRITE = "2-write"
+    HIDE = "3-hide"
+
+
+@dataclass(frozen=True)
+class View:
+    """What one command is to see. Paths are absolute; `scratch` becomes its /tmp."""
+
+    cwd: str
+    workspace: str
+    scratch: str
+    writable: bool
+    network: bool = True
+    hidden: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One path that differs from the read-only whole, and what is seen there."""
+
+    access: Access
+    source: str
+    target: str
+
+
+def detect() -> Confinement:
+    """Find the best confinement by trying each: takes up to a second, so keep the answer."""
+    found = [_try(Level.BUBBLEWRAP), _try(Level.NAMESPACES)]
+    refusals = "; ".join(problem for _, problem in found if problem)
+    for level, problem in found:
+        if not problem:
+            how = {
+                Level.BUBBLEWRAP: "bubblewrap works",
+                Level.NAMESPACES: "user, mount and process namespaces work, with Landlock where "
+                "the kernel has it",
+                Level.NONE: "",
+            }[level]
+            return Confinement(level, f"{how} ({refusals})" if refusals else how)
+    return Confinement(Level.NONE, refusals)
+
+
+def offers(level: Level) -> bool:
+    """Tell whether one level works on this machine, by trying it."""
+    return level is Level.NONE or not _try(level)[1]
+
+
+def _try(level: Level) -> tuple[Level, str]:
+    """Run a trivial command under a level; the text says what prevented it, or is ""."""
+    if sys.platform != "linux":
+        return level, f"{level} needs Linux"
+    if level is Level.BUBBLEWRAP and shutil.which("bwrap") is None:
+        return level, "bubblewrap is not installed (install the package bubblewrap)"
+    with tempfile.TemporaryDirectory() as folder:
+        view = View(cwd="/", workspace=folder, scratch=folder, writable=True)
+        argv = wrap(level, ("/bin/sh", "-c", "exit 0"), view)
+        try:
+            done = subprocess.run(
+                argv,
+                capture_output=True,
+                timeout=_PROBE_LIMIT,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            return level, f"{level}: {problem}"
+    said = done.stderr.decode(errors="replace").strip().replace("\n", ", ")
+    return level, "" if done.returncode == 0 else f"{level} was refused: {said}"
+
+
+def wrap(level: Level, argv: tuple[str, ...], view: View) -> tuple[str, ...]:
+    """Put a command into its confinement: the arguments to run instead of `argv`."""
+    if level is Level.NONE:
+        return argv
+    cwd = os.path.realpath(view.cwd)
+    if level is Level.BUBBLEWRAP:
+        return (*_bubblewrap(view), "--chdir", cwd, "--", *_EXEC, *argv)
+    plan = {
+        "cwd": cwd,
+        "network": view.network,
+        "mounts": [[m.access.value, m.source, m.target] for m in mounts(view)],
+    }
+    return (sys.executable, "-I", "-S", _LAUNCHER, json.dumps(plan), *argv)
+
+
+def _bubblewrap(view: View) -> list[str]:
+    flags = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--unshare-pid"]
+    flags += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"]
+    closing: list[str] = []
+    if os.getuid() == 0:  # root is expected to write files of others, here too
+        flags += ["--cap-add", "CAP_DAC_OVERRIDE"]
+        closing += ["--remount-ro", "/proc"]  # /proc/sys obeys uid 0, with or without capabilities
+    if not view.network:
+        flags.append("--unshare-net")
+    flags += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for mount in mounts(view):
+        if mount.access is Access.WRITE:
+            flags += ["--bind", mount.source, mount.target]
+        elif mount.access is Access.READ:
+            flags += ["--ro-bind", mount.source, mount.target]
+        elif Path(mount.target).is_dir():
+            flags += ["--tmpfs", mount.target]
+            closing += ["--remount-ro", mount.target]
+        else:
+            flags += ["--ro-bind", os.devnull, mount.target]
+    return flags + closing
+
+
+def mounts(view: View) -> tuple[Mount, ...]:
+    """Plan a view's mounts in their order: the deeper path is later and so decides."""
+    own = Access.WRITE if view.writable else Access.READ
+    workspace, scratch = os.path.realpath(view.workspace), os.path.realpath(view.scratch)
+    hidden = _real((*view.hidden, *_credentials()))
+    private = _real(_PRIVATE)
+    daemons = _real(("/run",))
+    planned = [Mount(Access.HIDE, path, path) for path in hidden | daemons]
+    planned += [Mount(Access.WRITE, scratch, path) for path in private]
+    planned.append(Mount(own, workspace, workspace))
+    git = _linked_git(workspace)
+    if git and not _inside(git, hidden):
+        planned.append(Mount(own, git, git))
+    for path in _real((*view.readable, *_RUN_KEPT)):
+        if _inside(path, private | daemons) and not _inside(path, {*hidden, workspace}):
+            planned.append(Mount(Access.READ, path, path))
+    return tuple(sorted(planned, key=lambda m: (len(Path(m.target).parts), m.access, m.target)))
+
+
+def programs(search_path: str) -> tuple[str, ...]:
+    """List the folders that a PATH needs: an environment is kept whole, not its bin alone."""
+    folders: list[str] = []
+    for entry in filter(os.path.isabs, search_path.split(os.pathsep)):
+        real = Path(os.path.realpath(entry))
+        whole = real.name == "bin" and str(real.parent) not in {*_PRIVATE, "/", "/run"}
+        folders.append(str(real.parent if whole else real))
+    return tuple(folders)
+
+
+def _real(paths: tuple[str, ...]) -> set[str]:
+    """Resolve paths, leaving out those that do not exist."""
+    return {os.path.realpath(path) for path in paths if Path(path).exists()}
+
+
+def _inside(path: str, folders: set[str]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
+def _credentials() -> tuple[str, ...]:
+    try:
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return ()
+    return tuple(str(home / name) for name in _CREDENTIALS)
+
+
+def _linked_git(workspace: str) -> str:
+    """Find the git folder that a linked worktree shares, or "".
+
+    The worktree's `.git` file is writable by commands, so it alone opens nothing: the
+    folder it names must stand in the shared one's `worktrees` and name this worktree back.
+    """
+    try:
+        text = Path(workspace, ".git").read_text()
+        own = Path(workspace, text.removeprefix("gitdir:").strip()).resolve(strict=True)
+        back = Path(own, (own / "gitdir").read_text().strip()).resolve(strict=True)
+    except (OSError, ValueError):
+        return ""
+    linked = own.parent.name == "worktrees" and back == Path(workspace, ".git")
+    return str(own.parent.parent) if linked else ""
