@@ -10,7 +10,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from domain.codec import digest
-from domain.events import CallSettled, Fact, FindingRecorded, FindingsClaimed, ReceiptWritten
+from domain.events import (
+    CallIntended,
+    CallSettled,
+    Fact,
+    FindingRecorded,
+    FindingsClaimed,
+    ReceiptWritten,
+)
 from domain.tools.results import Tag
 
 if TYPE_CHECKING:
@@ -80,8 +87,11 @@ def _place(path: str) -> str:
 def fold_findings(facts: Iterable[Fact]) -> Mapping[str, Finding]:
     """Fold a run's facts, oldest first, into its findings by fingerprint, as first filed."""
     found: dict[str, Finding] = {}
+    ran: dict[str, str] = {}
     for fact in facts:
         match fact:
+            case CallIntended():
+                ran[f"{fact.turn}.{fact.step}.{fact.position}"] = fact.name
             case FindingRecorded():
                 found[fact.fingerprint] = _filed(found.get(fact.fingerprint), fact)
             case FindingsClaimed():
@@ -89,7 +99,7 @@ def fold_findings(facts: Iterable[Fact]) -> Mapping[str, Finding]:
             case ReceiptWritten():
                 _set(found, fact.fingerprints, state=State(fact.result), proof=fact.proof)
             case CallSettled():
-                _touch(found, _changes(fact))
+                _touch(found, _changes(fact, ran.get(fact.key(), fact.name)))
             case _:
                 pass
     return found
@@ -127,12 +137,12 @@ def _set(
             found[one] = replace(found[one], state=state, proof=proof, touched=kept)
 
 
-def _changes(fact: CallSettled) -> tuple[str, ...]:
-    """Name what a settled call changed; a failed one may have changed what it lists."""
+def _changes(fact: CallSettled, name: str) -> tuple[str, ...]:
+    """Name what a settled call changed: what it lists, else itself where it lists nothing."""
     if fact.outcome.changed:
         return fact.outcome.changed
-    unlisted = fact.name in UNLISTED_CHANGES and fact.outcome.tag is Tag.OK
-    return (fact.name,) if unlisted else ()
+    unlisted = name in UNLISTED_CHANGES and fact.outcome.tag is Tag.OK
+    return (name,) if unlisted else ()
 
 
 def _touch(found: dict[str, Finding], changes: tuple[str, ...]) -> None:
