@@ -13,6 +13,7 @@ from pydantic_ai.tools import ToolDefinition
 from activities.models.convert import answer_of, history_of
 from activities.models.failures import failure_of, half_stream
 from activities.models.prices import priced
+from domain.ports import ModelFailure
 from domain.runs.conversation import Usage
 
 if TYPE_CHECKING:
@@ -40,6 +41,16 @@ def asking(model: pai.Model, name: ModelName) -> Model:
 async def _ask(
     model: pai.Model, name: ModelName, request: ModelRequest, on_text: Callable[[str], None]
 ) -> ModelAnswer:
+    got = await _send(model, name, request, on_text)
+    if isinstance(got, ModelFailure):
+        # Raised here, not where it was caught: the error it came from holds the provider's words.
+        raise got
+    return answer_of(got, name, _used(got, name))
+
+
+async def _send(
+    model: pai.Model, name: ModelName, request: ModelRequest, on_text: Callable[[str], None]
+) -> ModelResponse | ModelFailure:
     pieces: list[str] = []
     begun = False
     try:
@@ -58,11 +69,8 @@ async def _ask(
                     on_text(piece)
             response = stream.get()
     except Exception as error:  # noqa: BLE001 - the port raises ModelFailure and nothing else
-        # The provider's words are in the error's text: they go no further.
-        raise failure_of(error, name, partial="".join(pieces), begun=begun) from None
-    if not _ended(response):
-        raise half_stream(name, "".join(pieces))
-    return answer_of(response, name, _used(response, name))
+        return failure_of(error, name, partial="".join(pieces), begun=begun)
+    return response if _ended(response) else half_stream(name, "".join(pieces))
 
 
 def _settings(request: ModelRequest) -> ModelSettings:
