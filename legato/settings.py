@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_HOME = "~/.legato"
 _DEFAULT_NAMESPACE = "legato"
+_MOST_EVENTS = 2000
+_LEAST_EVENTS = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
 _HIGHEST_PORT = 65535
@@ -30,7 +32,8 @@ class Settings:
     `temporal_address` (host:port) and `database_url` are None where the embedded stack
     is to be used. `task_queue_host` names this machine's task queue, empty where it is
     to be derived from `home`. `kill_points` names the places where a test kills a
-    worker, empty in all other use.
+    worker, empty in all other use. `most_events` is how long a run's history may grow
+    before the run continues as new.
     """
 
     home: Path
@@ -39,6 +42,7 @@ class Settings:
     database_url: str | None
     task_queue_host: str
     kill_points: str
+    most_events: int
 
     def __repr__(self) -> str:
         """Every field, the password of the database address masked."""
@@ -46,7 +50,8 @@ class Settings:
         return (
             f"Settings(home={str(self.home)!r}, temporal_address={self.temporal_address!r}, "
             f"temporal_namespace={self.temporal_namespace!r}, database_url={url!r}, "
-            f"task_queue_host={self.task_queue_host!r}, kill_points={self.kill_points!r})"
+            f"task_queue_host={self.task_queue_host!r}, kill_points={self.kill_points!r}, "
+            f"most_events={self.most_events})"
         )
 
 
@@ -65,6 +70,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         database_url=_plain_driver(environ.get("DATABASE_URL") or None),
         task_queue_host=environ.get("LEGATO_HOST", ""),
         kill_points=environ.get("LEGATO_KILL_POINTS", ""),
+        most_events=_count(environ.get("LEGATO_MOST_EVENTS") or str(_MOST_EVENTS)),
     )
     found = _problems(settings, written)
     if found:
@@ -75,6 +81,11 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
             next="correct or unset the variables named above, then run the command again",
         )
     return settings
+
+
+def environment() -> Mapping[str, str]:
+    """Give this process's environment, for `load_settings`."""
+    return dict(os.environ)
 
 
 def secret(name: str) -> str | None:
@@ -124,9 +135,21 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "TEMPORAL_ADDRESS": _address_problem(settings.temporal_address),
         "TEMPORAL_NAMESPACE": _name_problem(settings.temporal_namespace),
         "DATABASE_URL": _url_problem(settings.database_url),
+        "LEGATO_MOST_EVENTS": _events_problem(settings.most_events),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
+
+
+def _count(text: str) -> int:
+    """Read a whole number; -1 for what is none, which is then named as a problem."""
+    return int(text) if text.isdecimal() else -1
+
+
+def _events_problem(most: int) -> str:
+    if most >= _LEAST_EVENTS:
+        return ""
+    return f"is not a whole number of at least {_LEAST_EVENTS}"
 
 
 def _home_problem(written: Path, home: Path) -> str:

@@ -1,0 +1,154 @@
+"""The only user of Temporal's client API: connecting, and handing the ledger's facts over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from temporalio.client import Client
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from domain.errors import LegatoError
+from domain.events import (
+    InputSettled,
+    MessageAccepted,
+    RunAccepted,
+    StopRequested,
+)
+from domain.ids import run_stream
+from domain.runs.card import Shown
+from ledger.connect import Ledger
+from ledger.reads import read_event
+from legato.payloads import CONVERTER
+from workflows.agent_run import AgentRun, RunStart
+
+if TYPE_CHECKING:
+    from domain.events import Fact
+    from ledger.reads import Stored
+    from legato.settings import Settings
+
+HANDED_OVER = ("run.accepted", "message.accepted", "input.settled", "stop.requested")
+"""The types of facts that Temporal must hear of."""
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """What handing over needs: Temporal, the ledger, and when a run continues as new."""
+
+    client: Client
+    ledger: Ledger
+    most_events: int
+
+
+async def connect(address: str, namespace: str) -> Client:
+    """Connect to Temporal; raises `temporal_unreachable`."""
+    try:
+        return await Client.connect(address, namespace=namespace, data_converter=CONVERTER)
+    except RuntimeError as exc:
+        raise LegatoError(
+            "temporal_unreachable",
+            f"Temporal does not answer at {address}",
+            cause=str(exc).splitlines()[0][:200],
+            next="run `legato status`, or check TEMPORAL_ADDRESS",
+        ) from None
+
+
+def host_of(settings: Settings) -> str:
+    """Name this machine's task queue: what touches its workspaces goes there."""
+    if settings.task_queue_host:
+        return settings.task_queue_host
+    mark = settings.home / "host"
+    if not mark.exists():
+        settings.home.mkdir(parents=True, exist_ok=True)
+        mark.write_text(f"h{settings.home.stat().st_ino:x}")
+    return mark.read_text().strip()
+
+
+def home_queue(settings: Settings) -> str:
+    """Name the queue for runs with a workspace on this machine."""
+    return f"home/{host_of(settings)}"
+
+
+def _shown(fact: RunAccepted) -> Shown:
+    profile = fact.request.profile
+    return Shown(
+        agent=fact.agent,
+        workspace=fact.workspace,
+        session=fact.session,
+        profile=profile.value if profile is not None else "",
+        entry=fact.entry.value,
+    )
+
+
+def _attributes(shown: Shown) -> TypedSearchAttributes:
+    values = {
+        "LegatoWorkspace": shown.workspace,
+        "LegatoAgent": shown.agent,
+        "LegatoProfile": shown.profile,
+        "LegatoSession": shown.session,
+        "LegatoEntry": shown.entry,
+        "LegatoStatus": "running",
+    }
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
+            for name, value in values.items()
+            if value
+        ]
+    )
+
+
+async def hand_over(to: HandOver, fact: Fact, event: str, run_id: str) -> None:
+    """Tell Temporal of one fact; returns once it has answered, whatever it answered.
+
+    Done, already started and already closed are all answers. Raises RPCError where there
+    was none.
+    """
+    if isinstance(fact, RunAccepted):
+        await _start(to, fact)
+        return
+    first = await read_event(to.ledger, run_stream(run_id), "run.accepted")
+    if first is None or not isinstance(first.fact, RunAccepted):
+        return
+    handle = to.client.get_workflow_handle(first.fact.workflow_id)
+    try:
+        await handle.signal(AgentRun.look, args=[fact.type, event])
+    except RPCError as exc:
+        if exc.status is not RPCStatusCode.NOT_FOUND:
+            raise
+
+
+async def _start(to: HandOver, fact: RunAccepted) -> None:
+    shown = _shown(fact)
+    start = RunStart(fact.run_id, shown, to.most_events)
+    try:
+        await to.client.start_workflow(
+            AgentRun.run,
+            start,
+            id=fact.workflow_id,
+            task_queue=fact.queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            search_attributes=_attributes(shown),
+            static_summary=f"{fact.agent} in {fact.workspace}",
+            static_details=f"Legato run `{fact.run_id}`: `legato show {fact.run_id[:8]}`",
+        )
+    except WorkflowAlreadyStartedError:
+        return
+
+
+def run_of(stored: Stored) -> str:
+    """Name the run that a stored fact concerns."""
+    match stored.fact:
+        case RunAccepted() | MessageAccepted():
+            return stored.fact.run_id
+        case InputSettled() | StopRequested():
+            return stored.stream.removeprefix("run/")
+        case _:
+            return ""

@@ -1,0 +1,68 @@
+"""What surrounds every activity: heartbeats from the event loop, and errors as short codes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import structlog
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+)
+
+from domain.errors import LegatoError, rule_of
+
+log = structlog.get_logger()
+
+BEAT = 0.5
+"""Seconds between two heartbeats: a stop arrives with the next one."""
+
+MOST_ATTEMPTS = 5
+"""So many attempts are given to an error that we do not know."""
+
+
+class ActivitySurround(Interceptor):
+    """Adds the surround to a worker's activities."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002 - the SDK's name
+        """Wrap the next interceptor."""
+        return _Surround(next)
+
+
+async def _beat() -> None:
+    while True:
+        activity.heartbeat()
+        await asyncio.sleep(BEAT)
+
+
+class _Surround(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002, ANN401 - the SDK's names and types
+        """Run the activity while beating; its errors travel as codes, never as text."""
+        beating = asyncio.create_task(_beat())
+        info = activity.info()
+        try:
+            with structlog.contextvars.bound_contextvars(
+                workflow_id=info.workflow_id, activity=info.activity_type
+            ):
+                return await self._run(input, info.attempt)
+        finally:
+            beating.cancel()
+
+    async def _run(self, input: ExecuteActivityInput, attempt: int) -> Any:  # noqa: A002, ANN401 - the SDK's names and types
+        try:
+            return await self.next.execute_activity(input)
+        except LegatoError as exc:
+            log.warning("activity_refused", code=exc.code, cause=exc.cause)
+            final = not rule_of(exc.code, exc.kind).retry
+            raise ApplicationError(exc.code, type=exc.code, non_retryable=final) from None
+        except ApplicationError:
+            raise
+        except Exception as exc:
+            log.exception("activity_failed", error=type(exc).__name__)
+            raise ApplicationError(
+                type(exc).__name__, type="internal", non_retryable=attempt >= MOST_ATTEMPTS
+            ) from None

@@ -1,0 +1,96 @@
+"""A worker process: its workflows and activities on its queues, and the relay beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.accept_signal import make_accept_signal
+from activities.build_definition import make_build_definition
+from activities.check_output import make_check_output
+from activities.close_run import make_close_run
+from activities.look import make_look
+from activities.run_tool import make_run_tool
+from activities.take_step import make_take_step
+from legato.client import HandOver, home_queue
+from workers.beat import ActivitySurround
+from workers.relay import relay
+from workflows.agent_run import AgentRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from temporalio.client import Client
+
+    from activities.world import World
+    from legato.settings import Settings
+
+log = structlog.get_logger()
+
+AGENT_QUEUE = "agent"
+"""The queue for runs without a workspace: any worker takes them."""
+
+MOST_RUNS_KEPT = 200
+MOST_ACTIVITIES = 50
+GRACE = timedelta(seconds=5)
+THROTTLE = timedelta(seconds=1)
+
+
+def activities_of(world: World) -> list[Callable[..., object]]:
+    """Bind every activity to the world: the one list of them."""
+    return [
+        make_build_definition(world),
+        make_take_step(world),
+        make_run_tool(world),
+        make_check_output(world),
+        make_look(world),
+        make_accept_signal(world),
+        make_close_run(world),
+    ]
+
+
+def build_worker(client: Client, world: World, queue: str) -> Worker:
+    """Build the worker of one queue."""
+    runner = SandboxedWorkflowRunner(
+        restrictions=SandboxRestrictions.default.with_passthrough_modules("domain")
+    )
+    return Worker(
+        client,
+        task_queue=queue,
+        workflows=[AgentRun],
+        activities=activities_of(world),
+        workflow_runner=runner,
+        interceptors=[ActivitySurround()],
+        max_cached_workflows=MOST_RUNS_KEPT,
+        max_concurrent_activities=MOST_ACTIVITIES,
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
+        max_heartbeat_throttle_interval=THROTTLE,
+        default_heartbeat_throttle_interval=THROTTLE,
+        graceful_shutdown_timeout=GRACE,
+    )
+
+
+async def serve(settings: Settings, client: Client, world: World) -> None:
+    """Serve until SIGTERM or SIGINT; what runs is given time, then left to the next worker."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    queues = (home_queue(settings), AGENT_QUEUE)
+    async with AsyncExitStack() as stack:
+        for queue in queues:
+            await stack.enter_async_context(build_worker(client, world, queue))
+        relaying = asyncio.create_task(
+            relay(HandOver(client, world.ledger, settings.most_events), stop)
+        )
+        log.info("worker_ready", queues=list(queues), tools=len(world.tools))
+        await stop.wait()
+        await relaying
+    log.info("worker_stopped")
