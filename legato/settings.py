@@ -7,13 +7,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from domain.errors import problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from urllib.parse import SplitResult
 
 _DEFAULT_HOME = "~/.legato"
 _DEFAULT_NAMESPACE = "legato"
@@ -21,6 +19,8 @@ _MOST_EVENTS = 2000
 _LEAST_EVENTS = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
+_IN_CREDENTIALS = re.compile(r"(://[^:/@?#]*):.*@")
+_IN_QUERY = re.compile(r"([?&]password=)[^&#]*")
 _HIGHEST_PORT = 65535
 _NOT_IN_HOME = frozenset("#%?")
 
@@ -100,21 +100,7 @@ def child_environment(**values: str) -> dict[str, str]:
 
 def without_password(url: str) -> str:
     """Write a database address with its password masked, wherever it stands in it."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "***"
-    query = urlencode(
-        [(key, "***" if key == "password" else value) for key, value in parse_qsl(parts.query)],
-        safe="*/",
-    )
-    return parts._replace(netloc=_masked(parts), query=query).geturl()
-
-
-def _masked(parts: SplitResult) -> str:
-    credentials, at, host = parts.netloc.rpartition("@")
-    user, colon, _ = credentials.partition(":")
-    return f"{user}{colon}***{at}{host}" if colon else parts.netloc
+    return _IN_QUERY.sub(r"\1***", _IN_CREDENTIALS.sub(r"\1:***@", url))
 
 
 def _expanded(path: Path) -> Path:

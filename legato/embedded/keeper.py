@@ -9,11 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import structlog
-
 from domain.errors import LegatoError
 from legato.settings import without_password
 
+from .journal import note
 from .parts import (
     WATCHED,
     NotReadyError,
@@ -38,7 +37,6 @@ WINDOW = 60.0
 _FIRST_DELAY, _LONGEST_DELAY = 0.2, 5.0
 _PATIENCE = 30.0
 _LOOK = 0.03
-_log = structlog.get_logger()
 
 
 def delay_before_restart(ends: Sequence[float], now: float) -> float | None:
@@ -112,7 +110,7 @@ class Keeper:
             since=time.time(),
         )
         self._report(self._state, start)
-        _log.info("part.started", part=self.name, pid=process.pid)
+        note("part.started", part=self.name, pid=process.pid)
         return process
 
     async def _until_it_serves(self, start: Start, process: asyncio.subprocess.Process) -> None:
@@ -134,13 +132,13 @@ class Keeper:
 
     def _tell(self, start: Start) -> None:
         self._report(self._state, start)
-        _log.info("part.ready", part=self.name)
+        note("part.ready", part=self.name)
 
     async def _wait_or_give_up(self, failure: str, tail: str) -> None:
         now = time.monotonic()
         self._ends.append(now)
         delay = delay_before_restart(self._ends, now)
-        _log.warning("part.ended", part=self.name, why=failure, restart_in=delay)
+        note("part.ended", part=self.name, why=failure, restart_in=delay)
         if delay is None:
             raise LegatoError(
                 "part_keeps_failing",

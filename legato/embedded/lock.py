@@ -1,4 +1,4 @@
-"""The one lock that makes a home belong to one supervisor."""
+"""The lock that makes a home belong to one supervisor."""
 
 from __future__ import annotations
 
@@ -15,44 +15,51 @@ _LOOK = 0.02
 
 @dataclass(frozen=True, slots=True)
 class HomeLock:
-    """A lock that is held until released or until the process ends, however it ends."""
+    """Two files locked until released or until the process ends, however it ends.
+
+    Who has `owner` owns the home; taking it never waits, so that of two supervisors at
+    once one leaves at once. `shown` is locked by the owner for others to look at: their
+    looks take it for an instant, and so cannot keep a supervisor from owning the home.
+    """
 
     path: Path
-    descriptor: int
+    owner: int
+    shown: int
 
     def still_guards(self) -> bool:
         """Tell whether the lock's file is still the one in the home, not a removed one."""
         try:
-            named, held = self.path.stat(), os.fstat(self.descriptor)
+            named, held = self.path.stat(), os.fstat(self.owner)
         except FileNotFoundError:
             return False
         return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
 
     def release(self) -> None:
-        """Give the home up; the file stays, for a removed one would guard nothing."""
-        os.close(self.descriptor)
+        """Give the home up; the files stay, for removed ones would guard nothing."""
+        os.close(self.shown)
+        os.close(self.owner)
 
 
-async def take_lock(home: Path, *, patience: float) -> HomeLock | None:
+async def take_lock(home: Path, *, patience: float = 0.0) -> HomeLock | None:
     """Take a home's lock, trying for so many seconds; None where another holds it."""
-    path = _lock_file(home)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    path = home / "supervisor.lock"
+    owner = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     until = time.monotonic() + patience
-    while not _locked(descriptor, fcntl.LOCK_EX):
-        if time.monotonic() > until:
-            os.close(descriptor)
+    while not _locked(owner, fcntl.LOCK_EX):
+        if time.monotonic() >= until:
+            os.close(owner)
             return None
         await asyncio.sleep(_LOOK)
-    return HomeLock(path, descriptor)
+    shown = os.open(_shown(home), os.O_RDWR | os.O_CREAT, 0o600)
+    while not _locked(shown, fcntl.LOCK_EX):  # noqa: ASYNC110 - nothing tells of a lock given up
+        await asyncio.sleep(_LOOK)
+    return HomeLock(path, owner, shown)
 
 
 def is_locked(home: Path) -> bool:
-    """Tell whether some supervisor owns this home now.
-
-    The look takes the lock shared for an instant; supervisors try for longer than that.
-    """
+    """Tell whether some supervisor owns this home now."""
     try:
-        descriptor = os.open(_lock_file(home), os.O_RDWR)
+        descriptor = os.open(_shown(home), os.O_RDWR)
     except FileNotFoundError:
         return False
     try:
@@ -61,8 +68,8 @@ def is_locked(home: Path) -> bool:
         os.close(descriptor)
 
 
-def _lock_file(home: Path) -> Path:
-    return home / "supervisor.lock"
+def _shown(home: Path) -> Path:
+    return home / "running.lock"
 
 
 def _locked(descriptor: int, how: int) -> bool:

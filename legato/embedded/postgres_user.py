@@ -70,7 +70,7 @@ async def postgres_user(home: Path, binaries: Path) -> PostgresUser:
     tried["user nobody"] = await _why_not(switched, binaries)
     if not tried["user nobody"]:
         owner = (nobody.pw_uid, nobody.pw_gid)
-        return PostgresUser(switched, owner, _system_data(home, owner))
+        return PostgresUser(switched, owner, _made(system_data(home), owner))
     raise LegatoError(
         "postgres_refuses_root",
         "Postgres does not run as root, and no other way to run it works here.",
@@ -99,11 +99,13 @@ def _nobody() -> pwd.struct_passwd:
         ) from error
 
 
-def _system_data(home: Path, owner: tuple[int, int]) -> Path:
-    """Make the folder that `nobody` can reach: the home may lie below closed folders."""
-    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
-    _SYSTEM_DATA.mkdir(mode=0o755, parents=True, exist_ok=True)
-    folder = _SYSTEM_DATA / name
+def system_data(home: Path) -> Path:
+    """Name the folder for a home's data that `nobody` can reach, however closed the home."""
+    return _SYSTEM_DATA / hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+
+
+def _made(folder: Path, owner: tuple[int, int]) -> Path:
+    folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     os.chown(folder, *owner)
     return folder

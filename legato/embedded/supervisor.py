@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import structlog
-
 from domain.errors import LegatoError
 from legato.settings import child_environment
 
 from . import postgres, temporal, worker
+from .journal import note
 from .keeper import Keeper
 from .leftovers import end_leftovers
 from .lock import HELD, HomeLock, take_lock
@@ -34,9 +33,7 @@ if TYPE_CHECKING:
 
     from .parts import Part, Start
 
-_LOCK_PATIENCE = 2.0
 _LOCK_LOOK = 1.0
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ class Supervisor:
         """Start everything in order, then stay until a part fails for good."""
         if self._left is not None:
             ended = await end_leftovers(self._left)
-            _log.info("leftovers.ended", parts=ended)
+            note("leftovers.ended", parts=ended)
         home, options = self._options.home, self._options
         environment = child_environment()
         self._step("starting Postgres and Temporal")
@@ -164,7 +161,7 @@ class Supervisor:
         """Return once the home was removed under us: what runs in it serves nobody then."""
         while self._lock.still_guards():  # noqa: ASYNC110 - nothing tells of a removed file
             await asyncio.sleep(_LOCK_LOOK)
-        _log.warning("home.lost", home=str(self._options.home))
+        note("home.lost", home=str(self._options.home))
 
     async def _stop_parts(self) -> None:
         for keeper, task in reversed(self._keepers):
@@ -173,21 +170,25 @@ class Supervisor:
             await keeper.stop()
 
     def _step(self, step: str) -> None:
-        _log.info("stack.step", step=step)
+        note("stack.step", step=step)
         self._record(replace(self._state, step=step))
 
     def _record(self, state: StackState) -> None:
         if state.status is not self._state.status:
-            _log.info("stack.status", status=state.status.value)
+            note("stack.status", status=state.status.value)
         self._state = state
-        if self._lock.still_guards():  # a home made anew under us is another supervisor's
+        if not self._lock.still_guards():  # a home made anew under us is another supervisor's
+            return
+        try:
             write_state(self._options.home, state)
+        except OSError as error:  # a full disk: the parts go on, the next change tries again
+            note("state.not_written", why=str(error))
 
 
 async def supervise(options: Options) -> int:
     """Own a home until told to stop: 0 after that, 1 after a failure, 3 where it is owned."""
     options.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = await take_lock(options.home, patience=_LOCK_PATIENCE)
+    lock = await take_lock(options.home)
     if lock is None:
         return HELD
     supervisor = Supervisor(options, lock)
@@ -226,7 +227,7 @@ def _reason(work: asyncio.Task[None]) -> Reason | None:
         return None
     if isinstance(error, LegatoError):
         return Reason.of(error)
-    _log.error("supervisor.failed", trace="".join(traceback.format_exception(error)))
+    note("supervisor.failed", trace="".join(traceback.format_exception(error)))
     return Reason(
         "supervisor_failed",
         "The embedded stack's supervisor failed.",
@@ -253,14 +254,6 @@ def _options(arguments: list[str]) -> Options:
 
 def main() -> None:
     """Run one supervisor from the command line."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
     sys.exit(asyncio.run(supervise(_options(sys.argv[1:]))))
 
 

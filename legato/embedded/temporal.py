@@ -68,14 +68,15 @@ class Temporal:
         port = ports.port = free_port(ports.port)
         ui_port = ports.ui_port = free_port(ports.ui_port, besides=port)
         address = f"{LOOPBACK}:{port}"
+        environment = _clean(self.environment, self.home)
 
         async def probe() -> None:
             await probe_temporal(f"{LOOPBACK}:{ui_port}", self.namespace)
-            await _keep_closed_runs(binary, address, self.namespace)
+            await _keep_closed_runs(binary, address, self.namespace, environment)
 
         return Start(
             command=(str(binary), *self._options(database, port, ui_port)),
-            environment=self.environment,
+            environment=environment,
             address=address,
             probe=probe,
             death_signal=signal.SIGKILL,
@@ -161,14 +162,22 @@ def _packaged() -> list[Path]:
     return [Path(str(file.locate())) for file in files if file.name == "temporal"]
 
 
-async def _keep_closed_runs(binary: Path, address: str, namespace: str) -> None:
+def _clean(environment: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Drop what would change Temporal's behaviour from outside, files in HOME included."""
+    own = {k: v for k, v in environment.items() if not k.startswith(("TEMPORAL_", "XDG_"))}
+    return {**own, "HOME": str(home)}
+
+
+async def _keep_closed_runs(
+    binary: Path, address: str, namespace: str, environment: Mapping[str, str]
+) -> None:
     """Keep closed runs for 90 days: the development server's own default is one day."""
     status, output = await output_of(
         (
             *(str(binary), "operator", "namespace", "update", "--address", address),
             *("--namespace", namespace, "--retention", RETENTION),
-            *("--disable-config-file", "--disable-config-env"),
-        )
+        ),
+        **environment,
     )
     if status != 0:
         raise NotReadyError(output)

@@ -19,7 +19,7 @@ from legato.embedded.processes import ProcessId, is_alive
 from legato.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 _LOOK = 0.02
@@ -91,7 +91,7 @@ def all_gone(*processes: ProcessId | None) -> Callable[[], bool]:
 
 
 @contextmanager
-def ended_after(*homes: Path) -> Iterator[None]:
+def ended_after(*homes: Path) -> Generator[None]:
     """End the supervisors of these homes at the end, without warning; their parts follow."""
     try:
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import socket
 import subprocess
 from typing import TYPE_CHECKING
@@ -41,6 +43,23 @@ def home(tmp_path: Path) -> Iterator[Path]:
         yield home
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that was up once, to be copied: making its data takes longest."""
+    home = tmp_path_factory.mktemp("stopped") / "home"
+    with ended_after(home):
+        asyncio.run(bring_up(home))
+        asyncio.run(down(settings_of(home)))
+    return home
+
+
+@pytest.fixture
+def used(home: Path, stopped: Path) -> Path:
+    """A home that was up before, on ports that are nobody's now."""
+    shutil.copytree(stopped, home, symlinks=True)
+    return home
+
+
 @pytest.fixture
 def foreign_server(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A Temporal server on the home's file that no state file knows of."""
@@ -66,34 +85,34 @@ def stranger() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-async def test_down_ends_every_process_and_the_next_up_finds_the_data(home: Path) -> None:
-    stack = await bring_up(home)
+async def test_down_ends_every_process_and_the_next_up_finds_the_data(used: Path) -> None:
+    stack = await bring_up(used)
     await remember(stack.database_url, "kept")
-    state = state_of(home)
-    assert await down(settings_of(home))
+    state = state_of(used)
+    assert await down(settings_of(used))
     assert all_gone(state.supervisor, *(part.process for part in state.parts))()
-    assert (await stack_status(settings_of(home))).status is Status.STOPPED
-    assert not await down(settings_of(home))
-    again = await bring_up(home)
+    assert (await stack_status(settings_of(used))).status is Status.STOPPED
+    assert not await down(settings_of(used))
+    again = await bring_up(used)
     assert await remembered(again.database_url) == ["kept"]
     assert again == stack
 
 
 async def test_the_parts_die_with_a_killed_supervisor_and_the_next_up_has_the_data(
-    home: Path,
+    used: Path,
 ) -> None:
-    stack = await bring_up(home)
+    stack = await bring_up(used)
     await remember(stack.database_url, "kept")
-    state = state_of(home)
+    state = state_of(used)
     kill(state.supervisor)
     assert await until(all_gone(*(part.process for part in state.parts)))
-    status = await stack_status(settings_of(home))
+    status = await stack_status(settings_of(used))
     assert status.status is Status.FAILED
     assert status.reason is not None
     assert status.reason.code == "supervisor_gone"
-    again = await bring_up(home)
+    again = await bring_up(used)
     assert await remembered(again.database_url) == ["kept"]
-    assert state_of(home).supervisor != state.supervisor
+    assert state_of(used).supervisor != state.supervisor
 
 
 async def test_a_server_left_on_the_temporal_file_is_ended_before_another_starts(
@@ -112,15 +131,15 @@ def _put_pid(pid_file: Path, pid: int) -> None:
 
 
 async def test_a_postgres_pid_file_that_names_a_stranger_is_not_believed(
-    home: Path, stranger: subprocess.Popen[bytes]
+    used: Path, stranger: subprocess.Popen[bytes]
 ) -> None:
-    await bring_up(home)
-    state = state_of(home)
+    await bring_up(used)
+    state = state_of(used)
     kill(state.supervisor)
-    kill(process_of(home, "postgres"))
+    kill(process_of(used, "postgres"))
     assert await until(all_gone(*(part.process for part in state.parts)))
-    _put_pid(home / "postgres" / "postmaster.pid", stranger.pid)
-    stack = await bring_up(home)
+    _put_pid(used / "postgres" / "postmaster.pid", stranger.pid)
+    stack = await bring_up(used)
     await remember(stack.database_url, "served")
     assert stranger.poll() is None
 
@@ -145,17 +164,18 @@ async def test_a_process_that_only_has_the_pid_of_a_part_is_left_alone(
     assert stranger.poll() is None
 
 
-async def test_a_remembered_port_that_somebody_took_is_replaced(home: Path) -> None:
-    before = await bring_up(home)
-    await down(settings_of(home))
+async def test_a_remembered_port_that_somebody_took_is_replaced(used: Path) -> None:
+    before = await bring_up(used)
+    await down(settings_of(used))
     port = port_of(before.temporal_address)
     assert port is not None
     with socket.create_server(("127.0.0.1", port)):
-        after = await bring_up(home)
+        after = await bring_up(used)
     assert after.temporal_address != before.temporal_address
     assert after.ui_address == before.ui_address
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["starting the supervisor", "starting Postgres and Temporal"])
 async def test_an_up_killed_midway_leaves_a_home_that_the_next_one_brings_up(
     home: Path, moment: str
@@ -173,6 +193,7 @@ def _drafts(home: Path) -> list[Path]:
     return list(home.glob("postgres.new-*"))
 
 
+@pytest.mark.slow
 async def test_a_supervisor_killed_while_it_makes_the_data_leaves_no_half_of_it(
     home: Path,
 ) -> None:
@@ -199,10 +220,10 @@ def _move_away(home: Path) -> None:
     home.rename(home.with_name("moved"))
 
 
-async def test_a_supervisor_whose_home_was_removed_stops_everything(home: Path) -> None:
-    await bring_up(home)
-    state = state_of(home)
-    _move_away(home)
+async def test_a_supervisor_whose_home_was_removed_stops_everything(used: Path) -> None:
+    await bring_up(used)
+    state = state_of(used)
+    _move_away(used)
     processes = (state.supervisor, *(part.process for part in state.parts))
     assert await until(all_gone(*processes))
-    assert not is_locked(home)
+    assert not is_locked(used)
