@@ -93,31 +93,30 @@ class Mount:
 
 def detect() -> Confinement:
     """Find the best confinement by trying each: takes up to a second, so keep the answer."""
-    found = [_try(Level.BUBBLEWRAP), _try(Level.NAMESPACES)]
-    refusals = "; ".join(problem for _, problem in found if problem)
-    for level, problem in found:
+    refusals: list[str] = []
+    namespaces = "namespaces work, with Landlock where the kernel has it"
+    for level, works in (
+        (Level.BUBBLEWRAP, "bubblewrap works"),
+        (Level.NAMESPACES, namespaces),
+    ):
+        problem = _problem(level)
         if not problem:
-            how = {
-                Level.BUBBLEWRAP: "bubblewrap works",
-                Level.NAMESPACES: "user, mount and process namespaces work, with Landlock where "
-                "the kernel has it",
-                Level.NONE: "",
-            }[level]
-            return Confinement(level, f"{how} ({refusals})" if refusals else how)
-    return Confinement(Level.NONE, refusals)
+            return Confinement(level, "; ".join([works, *refusals]))
+        refusals.append(problem)
+    return Confinement(Level.NONE, "; ".join(refusals))
 
 
 def offers(level: Level) -> bool:
     """Tell whether one level works on this machine, by trying it."""
-    return level is Level.NONE or not _try(level)[1]
+    return level is Level.NONE or not _problem(level)
 
 
-def _try(level: Level) -> tuple[Level, str]:
-    """Run a trivial command under a level; the text says what prevented it, or is ""."""
+def _problem(level: Level) -> str:
+    """Tell what prevents a level, by running a trivial command under it; "" for nothing."""
     if sys.platform != "linux":
-        return level, f"{level} needs Linux"
+        return f"{level} needs Linux"
     if level is Level.BUBBLEWRAP and shutil.which("bwrap") is None:
-        return level, "bubblewrap is not installed (install the package bubblewrap)"
+        return "bubblewrap is not installed (install the package bubblewrap)"
     with tempfile.TemporaryDirectory() as folder:
         view = View(cwd="/", workspace=folder, scratch=folder, writable=True)
         argv = wrap(level, ("/bin/sh", "-c", "exit 0"), view)
@@ -130,9 +129,9 @@ def _try(level: Level) -> tuple[Level, str]:
                 stdin=subprocess.DEVNULL,
             )
         except (OSError, subprocess.TimeoutExpired) as problem:
-            return level, f"{level}: {problem}"
+            return f"{level}: {problem}"
     said = done.stderr.decode(errors="replace").strip().replace("\n", ", ")
-    return level, "" if done.returncode == 0 else f"{level} was refused: {said}"
+    return "" if done.returncode == 0 else f"{level} was refused: {said}"
 
 
 def wrap(level: Level, argv: tuple[str, ...], view: View) -> tuple[str, ...]:
@@ -180,7 +179,7 @@ def mounts(view: View) -> tuple[Mount, ...]:
     hidden = _real((*view.hidden, *_credentials()))
     private = _real(_PRIVATE)
     daemons = _real(("/run",))
-    planned = [Mount(Access.HIDE, path, path) for path in hidden | daemons]
+    planned = [Mount(Access.HIDE, path, path) for path in (hidden | daemons) - private]
     planned += [Mount(Access.WRITE, scratch, path) for path in private]
     planned.append(Mount(own, workspace, workspace))
     git = _linked_git(workspace)
@@ -203,8 +202,15 @@ def programs(search_path: str) -> tuple[str, ...]:
 
 
 def _real(paths: tuple[str, ...]) -> set[str]:
-    """Resolve paths, leaving out those that do not exist."""
-    return {os.path.realpath(path) for path in paths if Path(path).exists()}
+    """Resolve paths, leaving out those that do not exist for this user."""
+    return {os.path.realpath(path) for path in paths if _exists(path)}
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # what this user cannot look at, its commands cannot either
+        return False
 
 
 def _inside(path: str, folders: set[str]) -> bool:

@@ -126,7 +126,8 @@ def _place(target: str, *, folder: bool) -> None:
     """Make what a mount needs to stand on, where an outer mount covered it."""
     if os.path.lexists(target):
         return
-    os.makedirs(target if folder else os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
+    parent = os.path.dirname(target)  # noqa: PTH120 - no pathlib here
+    os.makedirs(target if folder else parent, exist_ok=True)  # noqa: PTH103 - no pathlib here
     if not folder:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
 

@@ -40,6 +40,7 @@ _POLL = 0.05
 _GRACE = 0.7
 _DRAIN = 0.2
 _CHUNK = 1 << 16
+_ROOM = 1 << 16
 _SIGNALS = 64
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -336,7 +337,17 @@ def run(folder: Path, alive: int) -> None:
     else:
         write_whole(folder / BEGUN, {"pid": os.getpid(), "start": _start_time()})
         end = _run(spec, environment, folder, deadline, stop)
-    write_whole(folder / EXIT, end._asdict())
+    _record(folder, end)
+
+
+def _record(folder: Path, end: End) -> None:
+    """Write how it ended; on a full disk the tail of the output makes room for that."""
+    try:
+        write_whole(folder / EXIT, end._asdict())
+    except OSError:
+        output = folder / OUTPUT
+        os.truncate(output, max(0, output.stat().st_size - _ROOM))
+        write_whole(folder / EXIT, end._asdict())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +27,15 @@ from tests.support.commands import (
 )
 
 _QUIET = 3.0
+_ON_A_FULL_DISK = """
+import sys
+from pathlib import Path
+from tests.support.commands import command_in, folder_in, run_text
+place = Path(sys.argv[1])
+command = command_in(place, "head -c 3000000 /dev/zero; exit 7")
+end, output = run_text(command, folder_in(place))
+print(end.exit_code, end.output_bytes, 0 < len(output) < 1000000)
+"""
 
 
 @pytest.fixture(params=list(Level))
@@ -152,6 +163,30 @@ def test_output_over_the_limit_is_counted_and_not_kept(tmp_path: Path) -> None:
     assert (end.exit_code, end.output_bytes, len(output)) == (0, size, commands.OUTPUT_LIMIT)
 
 
+def test_a_full_disk_costs_output_and_not_the_end(tmp_path: Path) -> None:
+    if not offered(Level.NAMESPACES):
+        pytest.skip("needs a mount namespace for a small disk")
+    mounted = 'mount -t tmpfs -o size=1m tmpfs "$4" && exec "$0" "$@"'
+    (tmp_path / "home").mkdir()
+    shell = ["/bin/sh", "-c", mounted, sys.executable, "-c", _ON_A_FULL_DISK, str(tmp_path)]
+    done = subprocess.run(
+        [
+            "/usr/bin/unshare",
+            "--user",
+            "--map-root-user",
+            "--mount",
+            *shell,
+            str(tmp_path / "home"),
+        ],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.stdout == "7 3000000 True\n", done.stderr
+
+
 def test_two_writing_commands_of_one_workspace_do_not_overlap(tmp_path: Path) -> None:
     text = "test -e busy && echo overlap; touch busy; sleep 0.3; rm busy"
     command = command_in(tmp_path, text)
@@ -160,6 +195,26 @@ def test_two_writing_commands_of_one_workspace_do_not_overlap(tmp_path: Path) ->
             callers.submit(run_text, command, folder_in(tmp_path, call)) for call in ("1", "2", "3")
         ]
     assert [run.result()[1] for run in begun] == ["", "", ""]
+
+
+def test_reading_commands_of_one_workspace_run_together(tmp_path: Path) -> None:
+    text = 'touch "$MEETING/$NAME"; while ! test -e "$MEETING/$OTHER"; do sleep 0.05; done'
+    meeting = str(tmp_path)
+    with ThreadPoolExecutor(2) as callers:
+        begun = [
+            callers.submit(
+                run_text,
+                command_in(
+                    tmp_path,
+                    text,
+                    writable=False,
+                    environment={"MEETING": meeting, "NAME": name, "OTHER": other},
+                ),
+                folder_in(tmp_path, name),
+            )
+            for name, other in (("a", "b"), ("b", "a"))
+        ]
+    assert [run.result()[0].exit_code for run in begun] == [0, 0]
 
 
 def test_a_busy_workspace_is_waited_for_to_the_limit_and_the_command_is_not_begun(

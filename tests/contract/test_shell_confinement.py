@@ -94,6 +94,23 @@ def test_a_protected_file_in_the_workspace_is_hidden(tmp_path: Path, level: Leve
     assert plan.read_text() == "the plan"
 
 
+def test_a_workspace_inside_the_home_is_open_and_the_rest_is_not(
+    tmp_path: Path, level: Level
+) -> None:
+    text = "echo x > file; ls -d ../run-*; ls ../../stores ../../calls/*"
+    command = command_in(tmp_path, text, level=level)
+    (tmp_path / "home" / "stores" / "workflow.db").touch()
+    worktree = tmp_path / "home" / "worktrees" / "run-1"
+    worktree.mkdir(parents=True)
+    worktree.with_name("run-2").mkdir()
+    inside = replace(command, cwd=str(worktree), workspace=str(worktree))
+    _, output = run_text(inside, folder_in(tmp_path))
+    assert output.startswith("../run-1\nls: ")
+    assert "workflow.db" not in output
+    assert "spec.json" not in output
+    assert (worktree / "file").read_text() == "x\n"
+
+
 def test_a_writer_changes_the_workspace_and_nothing_beside_it(tmp_path: Path, level: Level) -> None:
     with tempfile.TemporaryDirectory(dir=Path.home()) as name:
         beside = Path(name, "known")
