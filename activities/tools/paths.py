@@ -207,9 +207,11 @@ def folder_at(place: Place, parts: tuple[str, ...], *, make: bool = False) -> Ge
 
     `make` makes what is missing of it.
     """
-    folder, depth = _deepest(place, parts, make=make)
+    folder, depth, missing = _deepest(place, parts)
     try:
         _refuse_protected(place, folder, depth)
+        if missing is not None and not (make and isinstance(missing, FileNotFoundError)):
+            raise missing
         for name in parts[depth:]:
             below = make_folder(folder, name)
             os.close(folder)
@@ -221,15 +223,15 @@ def folder_at(place: Place, parts: tuple[str, ...], *, make: bool = False) -> Ge
         os.close(folder)
 
 
-def _deepest(place: Place, parts: tuple[str, ...], *, make: bool) -> tuple[int, int]:
-    depth = len(parts)
-    while True:
+def _deepest(place: Place, parts: tuple[str, ...]) -> tuple[int, int, OSError | None]:
+    """Open as much of a path as there is, so that a refusal tells nothing of protected state."""
+    missing: OSError | None = None
+    for depth in range(len(parts), -1, -1):
         try:
-            return open_folder(place.root, parts[:depth]), depth
-        except FileNotFoundError:
-            if not make or depth == 0:
-                raise
-            depth -= 1
+            return open_folder(place.root, parts[:depth]), depth, missing
+        except (FileNotFoundError, NotADirectoryError) as exc:
+            missing = missing or exc
+    raise refusal_of(missing or OSError(errno.ENOENT, ""), place.path)
 
 
 def _refuse_protected(place: Place, folder: int, depth: int) -> None:
