@@ -37,6 +37,12 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
         secret = await pool.fetchval(
             "select secret from ledger.subject_key where key_id = 'default'"
         )
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        raise LegatoError(
+            "ledger_not_migrated",
+            "the database holds no ledger of this build",
+            next="run `python -m ledger.migrate` with DATABASE_URL set, or start a worker",
+        ) from None
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as exc:
         raise LegatoError(
             "ledger_unreachable",

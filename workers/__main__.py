@@ -9,6 +9,7 @@ import structlog
 
 from domain.errors import LegatoError
 from ledger.connect import close_ledger, open_ledger
+from ledger.migrate import migrate
 from legato.client import connect
 from legato.leave import leave
 from legato.log import configure_log
@@ -27,6 +28,7 @@ async def run(settings: Settings) -> None:
             "a worker needs TEMPORAL_ADDRESS and DATABASE_URL",
             next="`legato up` starts the embedded stack with its own worker",
         )
+    await migrate(settings.database_url)
     client = await connect(settings.temporal_address, settings.temporal_namespace)
     ledger = await open_ledger(settings.database_url)
     try:

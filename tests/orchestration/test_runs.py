@@ -1,0 +1,33 @@
+"""Runs on real parts: a worker process, Temporal, Postgres, a scripted model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from domain.events import CallSettled, ModelRequested, ModelResponded, TurnCompleted
+from domain.tools.results import Tag
+
+if TYPE_CHECKING:
+    from tests.support.rig import Rig
+
+READ_AND_ANSWER = """
+steps:
+  - calls: [{tool: read_file, arguments: {path: a.txt}}]
+  - text: it says hello
+"""
+
+
+async def test_a_run_reads_its_workspace_and_answers(rig: Rig) -> None:
+    (rig.workspace / "a.txt").write_text("hello\n")
+    rig.start_worker()
+
+    run_id = await rig.launch(model=rig.script(READ_AND_ANSWER))
+    run = await rig.ended(run_id)
+
+    assert run.status == "completed"
+    (read,) = await rig.of(run_id, CallSettled)
+    assert read.outcome.tag is Tag.OK
+    assert "hello" in read.outcome.text
+    assert [r.text for r in await rig.of(run_id, ModelResponded)] == ["", "it says hello"]
+    assert len(await rig.of(run_id, TurnCompleted)) == 1
+    assert len(await rig.of(run_id, ModelRequested)) == 2
