@@ -35,11 +35,11 @@ _LIST = "genai-prices"
 def reserve(model: str, input_bytes: int, max_tokens: int) -> Usage:
     """Reckon what a request may use at most, before it is sent; raises `model_unknown`.
 
-    Input is its bytes / 3.5, output the whole of `max_tokens`; the cost is None where the
-    price is unknown. The first call for a provider's model loads the price list (half a
-    second): `preload` does it ahead.
+    `model` is "" for a run without one. Input is its bytes / 3.5, output the whole of
+    `max_tokens`; the cost is None where the price is unknown. The first call for a provider's
+    model loads the price list, which takes a second: `preload` does it ahead.
     """
-    name = parse_model(model)
+    name = parse_model(model or f"{Provider.PIPELINE}:")
     if name.provider is Provider.PIPELINE:
         return Usage(input_tokens=0, output_tokens=0, cost="0", prices=pipeline.PRICES)
     tokens = math.ceil(input_bytes / BYTES_PER_TOKEN)

@@ -119,7 +119,7 @@ def _inline(match: re.Match[str], earlier: Earlier) -> str:
     text = results[index].text
     if label is None:
         return text
-    return _first(rf"(?<![\w-]){re.escape(label)}: (\S+)", text, match.group())
+    return _first(rf"(?<![\w-]){re.escape(label)}: ([^\s(),;]+)", text, match.group())
 
 
 def _captured(capture: dict[str, Json], earlier: Earlier) -> str:

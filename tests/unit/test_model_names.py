@@ -146,6 +146,7 @@ def test_a_pipeline_has_no_model_behind_its_name() -> None:
     [
         ("script:any.yaml", 1001, "0", "script"),
         ("pipeline:", 0, "0", "pipeline"),
+        ("", 0, "0", "pipeline"),
         ("ollama:qwen3", 1001, None, ""),
         ("openai:no-such-model-anywhere", 1001, None, ""),
     ],

@@ -13,7 +13,13 @@ from activities.models.pipeline import pipeline_model
 from domain.errors import LegatoError
 from domain.ports import Disposition, ModelAnswer
 from domain.runs.conversation import AssistantMessage, UserMessage
-from domain.runs.pipeline import OnFailure, PipelineStep, pipeline_problem, play_pipeline
+from domain.runs.pipeline import (
+    OnFailure,
+    PipelineStep,
+    parse_pipeline,
+    pipeline_problem,
+    play_pipeline,
+)
 from tests.support.model_requests import (
     HELLO,
     Heard,
@@ -154,3 +160,29 @@ def test_a_pass_ends_at_the_first_failure_that_stops_it(
     report = answers[-1].text
     assert report.count("| not run |") == len(steps) - length
     assert report.count("| failed: ") == sum(failed[:length])
+
+
+MENDING = json.dumps(
+    [
+        {"tool": "lint", "on_failure": "continue"},
+        {"tool": "test", "on_failure": "continue"},
+        {"tool": "mend", "after_failure": True},
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("failed", "asked", "says"),
+    [
+        ([False, False], ["lint", "test"], "All 2 steps succeeded, 1 were not needed."),
+        ([True, False, False], ["lint", "test", "mend"], "All 3 steps ran, 1 failed."),
+    ],
+)
+def test_a_step_for_failures_runs_only_after_one(
+    failed: list[bool], asked: list[str], says: str
+) -> None:
+    answers = through(parse_pipeline(MENDING), failed, [HELLO])
+
+    assert [answer.calls[0].name for answer in answers[:-1]] == asked
+    assert answers[-1].text.startswith(says)
+    assert ("| 3 | mend | not needed |" in answers[-1].text) == (len(asked) == 2)
