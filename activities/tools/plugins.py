@@ -22,6 +22,7 @@ _PARTS: Final[dict[str, type | tuple[type, ...]]] = {
     "writes": Writes,
     "timeout": (int, float),
     "resource": str,
+    "needs": tuple,
 }
 _NEED_PROBE: Final = frozenset({Effect.PROBEABLE, Effect.TRANSACTIONAL})
 

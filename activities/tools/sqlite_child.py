@@ -33,6 +33,8 @@ _MEMORY_BYTES: Final = 768 * 1024 * 1024
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 _COUNTED_ROWS: Final = 100_000
 _RETURNED_ROWS: Final = 100
+_WAIT_SHARE: Final = 0.8
+"""The part of the limit that may be spent waiting for another writer."""
 
 _RECEIPTS: Final = """
 create table if not exists _legato_call (
@@ -44,6 +46,9 @@ _SCHEMA: Final = """
 select type, name, sql from sqlite_schema
 where sql is not null and substr(lower(tbl_name), 1, 7) not in (?, 'sqlite_')
 order by tbl_name, type = 'index', name"""
+_WRONG_REFERENCES: Final = """
+select s.name from sqlite_schema s, pragma_foreign_key_list(s.name) f
+where s.type = 'table' and substr(lower(f."table"), 1, 7) in (?, 'sqlite_')"""
 
 _BY_SQLITE: Final = {
     sqlite3.SQLITE_INTERRUPT: "time_limit",
@@ -96,7 +101,11 @@ def _open(request: Request, *, write: bool) -> sqlite3.Connection:
     mode = "rwc" if write else "ro"
     place = f"{path.as_uri()}?mode={mode}" if write or path.exists() else ":memory:"
     connection = sqlite3.connect(
-        place, uri=True, isolation_level=None, timeout=request.limit, cached_statements=0
+        place,
+        uri=True,
+        isolation_level=None,
+        timeout=request.limit * _WAIT_SHARE,
+        cached_statements=0,
     )
     connection.text_factory = _text
     confine(connection)
@@ -223,8 +232,17 @@ def _mutate(request: Request) -> Answer:
         if kept is not None:
             return Answer("", str(kept[0]))
         text = _apply(connection, request)
+        _check_references(connection)
         connection.execute(_KEEP, [request.call_id, text])
     return Answer("", text)
+
+
+def _check_references(connection: sqlite3.Connection) -> None:
+    """Refuse foreign keys to tables that are not the model's: they would fail later writes."""
+    found = connection.execute(_WRONG_REFERENCES, [RESERVED_PREFIX]).fetchone()
+    if found is not None:
+        text = f"a foreign key of {found[0]} refers to a table that is not yours"
+        raise Refused("sql_not_allowed", text)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -42,21 +42,18 @@ class Asked:
 
 
 @contextlib.contextmanager
-def only_one(path: Path, context: ToolContext) -> Generator[int | None]:
-    """Hold a call's lock, shared with the process that runs it, so that it outlives a worker.
+def only_one(path: Path, context: ToolContext) -> Generator[BinaryIO | None]:
+    """Hold a call's lock file, for `ask` to hand on to the process that runs the call.
 
-    Gives the lock's file descriptor, or None where an earlier execution kept it for
-    `context.limit` or the call was stopped.
+    Gives None where an earlier execution kept it for `context.limit`, or the call was
+    stopped meanwhile.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
+    with path.open("ab") as lock:
         yield lock if _locked(lock, context) else None
-    finally:
-        os.close(lock)
 
 
-def _locked(lock: int, context: ToolContext) -> bool:
+def _locked(lock: BinaryIO, context: ToolContext) -> bool:
     deadline = time.monotonic() + context.limit
     while True:
         try:
@@ -68,10 +65,12 @@ def _locked(lock: int, context: ToolContext) -> bool:
             return True
 
 
-def ask(request: Mapping[str, object], context: ToolContext, lock: int | None = None) -> Asked:
+def ask(request: Mapping[str, object], context: ToolContext, lock: BinaryIO | None = None) -> Asked:
     """Have one request answered by a process of its own; see `sqlite_child`.
 
     Takes at most `context.limit` and a second; the process is gone when this returns.
+    From its start the process alone holds the `lock`: it is free as soon as nothing can
+    be written any more, whatever becomes of the worker.
     """
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT],
@@ -80,9 +79,11 @@ def ask(request: Mapping[str, object], context: ToolContext, lock: int | None = 
         stderr=subprocess.DEVNULL,
         env=dict(context.environment),
         cwd="/",
-        pass_fds=() if lock is None else (lock,),
+        pass_fds=() if lock is None else (lock.fileno(),),
         start_new_session=True,
     )
+    if lock is not None:
+        lock.close()
     try:
         return _answer(process, request, context)
     finally:
