@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +25,12 @@ from domain.runs.script import (
     ScriptStep,
     ScriptUsage,
     parse_script,
+    play,
 )
+from tests.support.model_requests import HELLO, request_of, result_of, said
 
 if TYPE_CHECKING:
-    from domain.runs.conversation import Frozen
+    from domain.runs.conversation import Frozen, Message
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
 SCRIPTS = (Script, ScriptStep, ScriptCall, Expect, LastTool, ScriptUsage, ScriptFailure)
@@ -57,14 +60,25 @@ def test_every_form_and_key_is_named() -> None:
     assert [key for keys in KEYS.values() for key in keys if f"`{key}`" not in PAGE] == []
 
 
-def test_the_examples_can_be_played() -> None:
-    scripts = [parse_script(yaml.safe_load(text), "the page") for text in fenced("yaml")]
-    pipelines = [parse_pipeline(text) for text in fenced("json")]
-
-    calls = [call for script in scripts for step in script.steps for call in step.calls]
+def test_the_example_script_plays_to_its_end_with_the_real_tools() -> None:
+    (text,) = fenced("yaml")
+    script = parse_script(yaml.safe_load(text), "the page")
     schemas = {tool.spec.name: tool.spec.input_schema for tool in FILE_TOOLS}
+    messages: list[Message] = [HELLO]
+    answer = None
+    for ordinal in range(len(script.steps)):
+        answer = play(script, request_of(*messages, ordinal=ordinal, tools=tuple(schemas)))
+        messages.append(said(answer))
+        for call in answer.calls:
+            jsonschema.validate(json.loads(call.arguments), schemas[call.name])
+            shown = "revision: 0123456789abcdef\nretries = 3"
+            messages.append(result_of(answer, call.position, shown))
 
-    for call in calls:
-        jsonschema.validate(call.arguments, schemas[call.tool])
-    assert [len(script.steps) for script in scripts] == [3]
-    assert [len(steps) for steps in pipelines] == [3]
+    assert answer is not None
+    assert answer.text == "Done, the file is changed."
+
+
+def test_the_example_pipeline_is_one() -> None:
+    (text,) = fenced("json")
+
+    assert [step.after_failure for step in parse_pipeline(text)] == [False, True, False]
