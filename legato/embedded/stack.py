@@ -83,7 +83,7 @@ async def ensure_up(
         state = load_state(settings.home)
         if is_locked(settings.home):
             if state is not None and await _serves(state):
-                return _stack(settings, state)
+                return _stack(state)
         else:
             spawned = _replaced(spawned, state) or spawn_supervisor(
                 settings.home,
@@ -171,7 +171,7 @@ async def answers(state: StackState) -> bool:
     try:
         await asyncio.gather(
             probe_database(state.database_url),
-            probe_temporal(state.ui_address.removeprefix("http://"), "default"),
+            probe_temporal(state.ui_address.removeprefix("http://"), state.temporal_namespace),
         )
     except NotReadyError:
         return False
@@ -182,11 +182,11 @@ async def _serves(state: StackState) -> bool:
     return state.status is Status.READY and is_alive(state.supervisor) and await answers(state)
 
 
-def _stack(settings: Settings, state: StackState) -> Stack:
+def _stack(state: StackState) -> Stack:
     return Stack(
         embedded=True,
         temporal_address=state.temporal_address,
-        temporal_namespace=settings.temporal_namespace,
+        temporal_namespace=state.temporal_namespace,
         database_url=state.database_url,
         ui_address=state.ui_address,
     )

@@ -64,6 +64,7 @@ class StackState:
     step: str = ""
     reason: Reason | None = None
     temporal_address: str = ""
+    temporal_namespace: str = ""
     ui_address: str = ""
     database_url: str = ""
     parts: tuple[PartState, ...] = ()
@@ -131,6 +132,7 @@ def _to_json(state: StackState) -> dict[str, object]:
         if reason is None
         else {name: getattr(reason, name) for name in ("code", "message", "cause", "next")},
         "temporal_address": state.temporal_address,
+        "temporal_namespace": state.temporal_namespace,
         "ui_address": state.ui_address,
         "database_url": state.database_url,
         "supervisor": _process_to_json(state.supervisor),
@@ -161,6 +163,7 @@ def _from_json(written: Any) -> StackState:  # noqa: ANN401 - parsed JSON
         step=str(written["step"]),
         reason=None if reason is None else Reason(**{key: str(reason[key]) for key in reason}),
         temporal_address=str(written["temporal_address"]),
+        temporal_namespace=str(written["temporal_namespace"]),
         ui_address=str(written["ui_address"]),
         database_url=str(written["database_url"]),
         parts=tuple(

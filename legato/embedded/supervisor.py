@@ -8,10 +8,10 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from domain.errors import LegatoError
 from legato.settings import child_environment
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from .parts import Part, Start
 
 _LOCK_LOOK = 1.0
+
+
+Migrate: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Supervisor:
             status=Status.STARTING,
             supervisor=identify(os.getpid()) or ProcessId(os.getpid(), ""),
             temporal_address=self._left.temporal_address if self._left else "",
+            temporal_namespace=options.namespace,
             ui_address=self._left.ui_address if self._left else "",
             versions=own_versions(),
         )
@@ -102,12 +106,16 @@ class Supervisor:
             Postgres(home, environment),
             Temporal(home, options.namespace, options.search_attributes, self._ports, environment),
         )
-        await self._until_ready(*servers)
         if options.with_worker:
+            importing = asyncio.create_task(asyncio.to_thread(_migration))
+            await self._until_ready(*servers)
             self._step("bringing the ledger's tables up to date")
-            await _migrate(self._state.database_url)
+            migrate = await importing
+            await migrate(self._state.database_url)
             self._step("starting the worker")
             await self._until_ready(Worker(self._worker_environment))
+        else:
+            await self._until_ready(*servers)
         versions = {**self._state.versions, **await self._server_versions()}
         self._record(replace(self._state, status=Status.READY, step="ready", versions=versions))
         await asyncio.gather(*(task for _, task in self._keepers))
@@ -206,10 +214,11 @@ async def _all_ready(keepers: Sequence[Keeper]) -> None:
         await keeper.ready.wait()
 
 
-async def _migrate(database_url: str) -> None:
+def _migration() -> Migrate:
+    """Import what makes the ledger's tables; it takes a second or more."""
     from ledger.migrate import migrate  # noqa: PLC0415 - servers alone need none of it
 
-    await migrate(database_url)
+    return migrate
 
 
 def _left_behind(home: Path) -> StackState | None:

@@ -28,6 +28,7 @@ _STATE = StackState(
     step="stopping",
     reason=Reason("part_keeps_failing", "it failed", "a cause", "a next step"),
     temporal_address="127.0.0.1:20000",
+    temporal_namespace="legato",
     ui_address="http://127.0.0.1:20001",
     database_url="postgresql://legato:word@/legato?host=/run/legato",
     parts=(
