@@ -13,7 +13,8 @@ its whole interface:
 - `exit.json` (`End`) is written last and whole.
 
 So a folder always tells: lock held, running; `exit.json`, ended; neither, but
-`begun.json`, the runner died and the effect is unclear; none of them, never begun.
+`begun.json`, the runner was killed, all it started is gone and the effect is unclear;
+none of them, never begun.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ _DRAIN = 0.2
 _CHUNK = 1 << 16
 _ROOM = 1 << 16
 _SIGNALS = 64
+_DEFAULTED = (
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+)  # the others are not changed by this program or by Python
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -179,24 +187,51 @@ def _take_workspace(spec: Spec, deadline: float, stop: _Stop) -> str:
 
 
 def _start(spec: Spec, environment: dict[str, str], output: int) -> int:
-    """Start the command in a session of its own; what prevents it is said in its output."""
-    parent = os.getpid()
+    """Start the command under a keeper, in a session of its own; return the keeper's pid.
+
+    The keeper is a copy of this process that ends with the command, as it did. Should the
+    runner be killed, it ends all that was started; it holds the runner's locks until then.
+    """
+    lifeline, held = os.pipe()
     pid = os.fork()
     if pid:
+        os.close(lifeline)
         return pid
+    try:
+        os.close(held)
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        keeper = os.getpid()
+        command = os.fork()
+        if command == 0:
+            _become(spec, environment, output, keeper)
+        os._exit(_keep(_Child(command), lifeline))
+    finally:
+        os._exit(126)
+
+
+def _keep(command: _Child, lifeline: int) -> int:
+    """Wait for the command, and end everything once the lifeline shows the runner's death."""
+    woken = [lifeline]
+    if hasattr(os, "pidfd_open"):
+        woken.append(os.pidfd_open(command.pid))
+    while not command.ended():
+        if lifeline in select.select(woken, [], [], _POLL)[0]:
+            while _signal_all(_living(os.getpid()), signal.SIGKILL):
+                command.ended()
+            return 128 + signal.SIGKILL
+    return command.exit_code()
+
+
+def _become(spec: Spec, environment: dict[str, str], output: int, keeper: int) -> None:
+    """Turn this process into the command; what prevents it is said in its output."""
     status = 126
     try:
-        os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
+        if os.getppid() != keeper:
             os._exit(status)
-        for number in (
-            signal.SIGTERM,
-            signal.SIGHUP,
-            signal.SIGINT,
-            signal.SIGPIPE,
-            signal.SIGXFSZ,
-        ):
+        for number in _DEFAULTED:
             signal.signal(number, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
@@ -210,32 +245,31 @@ def _start(spec: Spec, environment: dict[str, str], output: int) -> int:
         os._exit(status)
 
 
-def _living(child: int) -> list[int]:
-    """List every living descendant, those that left the session too.
+def _living(group: int, spare: int = 0) -> list[int]:
+    """List every living descendant but the first `spare` generations, in any session.
 
     Orphans come to this process, as it is their subreaper. Where there is no /proc the
-    command's process group stands for all.
+    process group stands for all.
     """
     try:
         names = os.listdir("/proc")  # noqa: PTH208 - names are wanted, not paths
     except OSError:
-        return [-child]
+        return [-group]
     children: dict[int, list[int]] = {}
     for name in filter(str.isdigit, names):
         try:
-            fields = (
-                Path("/proc", name, "stat").read_text(errors="replace").rpartition(")")[2].split()
-            )
+            text = Path("/proc", name, "stat").read_text(errors="replace")
         except OSError:
             continue
-        if fields[0] not in "ZX":
-            children.setdefault(int(fields[1]), []).append(int(name))
+        state, parent, *_ = text.rpartition(")")[2].split()
+        if state not in "ZX":
+            children.setdefault(int(parent), []).append(int(name))
+    generation = children.get(os.getpid(), [])
     found: list[int] = []
-    ask = [os.getpid()]
-    while ask:
-        below = children.get(ask.pop(), [])
-        found += below
-        ask += below
+    while generation:
+        found += generation if spare <= 0 else []
+        spare -= 1
+        generation = [pid for parent in generation for pid in children.get(parent, [])]
     return found
 
 
@@ -271,6 +305,11 @@ class _Child:
                 self.status = status
         return self.status is not None
 
+    def exit_code(self) -> int:
+        """Tell how it ended, as a shell does."""
+        code = os.waitstatus_to_exitcode(self.status or 0)
+        return 128 - code if code < 0 else code
+
 
 def _watch(child: _Child, output: _Output, deadline: float, stop: _Stop) -> str:
     """Copy output until the command ends, its time is over or a stop comes."""
@@ -287,12 +326,10 @@ def _watch(child: _Child, output: _Output, deadline: float, stop: _Stop) -> str:
 def _end(child: _Child, output: _Output, *, wrapped: bool) -> None:
     """End all that lives: SIGTERM, then SIGKILL at the end of the grace, until none is left.
 
-    The wrapping process is spared SIGTERM: its death would kill the command at once.
+    The keeper and a wrapping process are spared SIGTERM: their death would kill the command.
     """
     if not child.ended():
-        _signal_all(
-            [p for p in _living(child.pid) if not (wrapped and p == child.pid)], signal.SIGTERM
-        )
+        _signal_all(_living(child.pid, spare=2 if wrapped else 1), signal.SIGTERM)
         grace = time.monotonic() + _GRACE
         while not child.ended() and time.monotonic() < grace:
             output.take(_POLL)
@@ -314,8 +351,7 @@ def _run(
     os.close(sink)
     ended_by = _watch(child, output, deadline, stop)
     _end(child, output, wrapped=spec.wrapped)
-    code = os.waitstatus_to_exitcode(child.status or 0)
-    code = 128 - code if code < 0 else code
+    code = child.exit_code()
     number = code - 128 if 0 < code - 128 <= _SIGNALS else None
     seconds = round(time.monotonic() - began, 3)
     return End(code, number, ended_by, seconds, output.total, began=True)

@@ -140,19 +140,30 @@ def test_a_folder_without_a_begin_is_never_begun(tmp_path: Path) -> None:
     assert commands.find_command(str(tmp_path)) == commands.NeverBegun()
 
 
-def test_a_killed_runner_leaves_a_lost_command_that_is_not_run_again(tmp_path: Path) -> None:
-    mark = f"mark-{os.getpid()}-lost"
-    text = f"echo x >> count; sleep 300; : {mark}"
-    starter = _starter(tmp_path, text)
-    folder = folder_in(tmp_path)
-    os.kill(_runner_pid(folder), signal.SIGKILL)
-    assert starter.wait(20) != 0
-    found = commands.find_command(folder)
-    assert isinstance(found, commands.Lost)
-    with pytest.raises(LegatoError) as caught:
-        run_text(command_in(tmp_path, text), folder)
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+@pytest.mark.parametrize("level", list(Level))
+def test_a_killed_runner_takes_its_command_along_which_is_lost_and_not_run_again(
+    tmp_path: Path, level: Level, pause: float
+) -> None:
+    if not offered(level):
+        pytest.skip(f"confinement level {level} is not offered here")
+    mark = f"mark-{os.getpid()}-{level}-{pause}-lost"
+    text = f"echo x >> count; setsid sh -c 'sleep 300; : {mark}' & sleep 300; : {mark}"
+    command, folder = command_in(tmp_path, text, level=level), folder_in(tmp_path)
+    with ThreadPoolExecutor(1) as caller:
+        running = caller.submit(run_text, command, folder)
+        pid = _runner_pid(folder)
+        time.sleep(pause)  # the moment is the parameter, not a synchronisation
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(LegatoError) as caught:
+            running.result(20)
     assert caught.value.code == "command_lost"
-    eventually(lambda: not processes_with(mark), "the command dies with its runner")
+    assert processes_with(mark) == []
+    assert isinstance(commands.find_command(folder), commands.Lost)
+    with pytest.raises(LegatoError):
+        run_text(command, folder)
+    count = tmp_path / "workspace" / "count"
+    assert not count.exists() or count.read_text() == "x\n"
 
 
 def test_everything_wrong_with_a_command_is_said_at_once(tmp_path: Path) -> None:
