@@ -96,8 +96,8 @@ def server(running: ModelServer) -> ModelServer:
     return running
 
 
-def model_at(server: ModelServer, provider: str) -> Model:
-    return model_for(server.name_of(provider), lambda _: "key-canary", idle=1)
+def model_at(server: ModelServer, provider: str, *, idle: float = 60) -> Model:
+    return model_for(server.name_of(provider), lambda _: "key-canary", idle=idle)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -144,7 +144,7 @@ async def test_half_a_stream_keeps_the_text_that_came(
 async def test_silence_ends_at_the_idle_limit(provider: str, server: ModelServer) -> None:
     server.plays(Silence(Says("Let me ")))
 
-    failure = await failure_to(model_at(server, provider))
+    failure = await failure_to(model_at(server, provider, idle=1))
 
     assert (failure.code, failure.disposition) == ("model_timeout", RETRY)
     assert failure.partial == "Let me "

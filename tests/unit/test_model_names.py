@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,7 @@ from activities.models.select import model_for, model_problem, models, native_ke
 from domain.errors import LegatoError
 from domain.runs.model_name import ModelName, Provider, model_key, parse_model
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).parents[2]
 
 
 def nothing(_: str) -> None:
@@ -134,6 +135,17 @@ def test_a_model_is_opened_once_and_a_script_is_read_anew(tmp_path: Path) -> Non
     script.unlink()
     with pytest.raises(LegatoError, match="script_unreadable"):
         lookup(f"script:{script}")
+
+
+def test_choosing_a_model_loads_no_sdk() -> None:
+    modules = ", ".join(f"activities.models.{name}" for name in ("select", "prices", "pipeline"))
+    sdks = "{'pydantic_ai', 'openai', 'anthropic', 'genai_prices'}"
+    program = f"import sys, {modules}; print(sorted({sdks} & set(sys.modules)))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout.strip() == "[]"
 
 
 def test_a_pipeline_has_no_model_behind_its_name() -> None:
