@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from ledger.append import Appended
     from ledger.connect import Ledger
     from ledger.encode import Author
+
+
+MOST_SUBMISSION = 200
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,15 @@ async def accept_message(
 ) -> Accepted:
     """Accept a message: delivered at the run's next step, or the next run for `later`.
 
-    Raises `run_closed` where the run has ended: the same append asserts that it has not.
+    Raises `run_not_found`, `message_empty`, `submission_invalid`, and `run_closed` where the
+    run has ended: the same append asserts that it has not. A repeated submission of equal
+    content gives the first result even then.
     """
+    _check_submission(submission)
     if not text.strip():
         raise refused("message_empty", "the message is empty", next="send some text")
     run, _ = await load_run(ledger, run_id)
-    if run.accepted is None or run.ended is not None:
+    if run.accepted is None:
         raise closed_error(run_stream(run_id))
     stream = incoming_stream(run.accepted.session)
     fact = MessageAccepted(submission=submission, text=text, later=later, run_id=run_id)
@@ -79,7 +86,8 @@ async def accept_message(
 async def accept_stop(
     ledger: Ledger, author: Author, run_id: str, submission: str, reason: str
 ) -> Accepted:
-    """Accept a stop; raises `run_closed` where the run has ended."""
+    """Accept a stop; raises `run_not_found`, `submission_invalid`, and `run_closed` at the end."""
+    _check_submission(submission)
     run, _ = await load_run(ledger, run_id)
     fact = StopRequested(submission=submission, reason=reason, by=author.actor)
     stream = run_stream(run_id)
@@ -91,28 +99,27 @@ async def accept_answer(  # noqa: PLR0913 - a submission's own parts
     ledger: Ledger, author: Author, run_id: str, submission: str, input_id: str, answer: str,
     *, owner: bool,
 ) -> Accepted:  # fmt: skip
-    """Accept an answer; the first wins.
+    """Accept an answer; the first wins, and whoever gave it may give it again.
 
-    Raises `input_not_found`, `answer_not_allowed`, `answer_unclear`, `run_again_too_early`
+    Raises `run_not_found`, `submission_invalid`, `input_not_found`, `answer_not_allowed`,
+    `answer_unclear`, `run_again_too_early`, `run_closed` for 'run it again' after the end
     and, for the loser, `input_settled` after keeping what was said as `input.late`.
     """
+    _check_submission(submission)
     run, facts = await load_run(ledger, run_id)
     state = _find(run, input_id)
     stream = run_stream(run_id)
-    if state.settled is None:
-        problem = check_answer(state.asked.question, answer, author.actor, owner=owner)
-        if problem is not None:
-            raise problem
-        if answer == AGAIN and state.asked.question.kind is InputKind.UNKNOWN:
+    fact = InputSettled(input_id=input_id, how=How.ANSWERED, answer=answer, by=author.actor)
+    problem = check_answer(state.asked.question, answer, author.actor, owner=owner)
+    if problem is not None and (state.settled is None or problem.code == "answer_not_allowed"):
+        raise problem
+    if state.settled is None or state.settled == fact:
+        if state.settled is None and answer == AGAIN and _is_unknown(state):
             await _check_again(ledger, run, state, facts)
-        fact = InputSettled(input_id=input_id, how=How.ANSWERED, answer=answer, by=author.actor)
-        try:
-            appended = await append(
-                ledger, author, Part(stream, (fact, *_consequence(state, answer, facts)))
-            )
+        consequence = _consequence(state, answer, facts) if state.settled is None else ()
+        with suppress(TakenError):
+            appended = await append(ledger, author, Part(stream, (fact, *consequence)))
             return _accepted(run, stream, fact, appended)
-        except TakenError:
-            pass
     await _keep_late(ledger, author, stream, state, submission, answer)
     raise refused(
         "input_settled",
@@ -120,6 +127,21 @@ async def accept_answer(  # noqa: PLR0913 - a submission's own parts
         cause=await _first(ledger, stream, input_id),
         next=f"see `legato show {run_id}`",
     )
+
+
+def _check_submission(submission: str) -> None:
+    """Refuse what cannot be part of an event's id."""
+    if submission.isprintable() and 0 < len(submission) <= MOST_SUBMISSION:
+        return
+    raise refused(
+        "submission_invalid",
+        f"a submission id is 1 to {MOST_SUBMISSION} printable characters",
+        next="make one id for each new command, and reuse it only to repeat that command",
+    )
+
+
+def _is_unknown(state: InputState) -> bool:
+    return state.asked.question.kind is InputKind.UNKNOWN
 
 
 def _find(run: Run, input_id: str) -> InputState:
@@ -165,7 +187,7 @@ def _intents(facts: list[Fact], asked: InputAsked) -> list[CallIntended]:
 
 def _consequence(state: InputState, answer: str, facts: list[Fact]) -> tuple[Fact, ...]:
     """What a person says of an unknown call settles the call in the same append."""
-    if state.asked.question.kind is not InputKind.UNKNOWN or answer == AGAIN:
+    if not _is_unknown(state) or answer == AGAIN:
         return ()
     asked = state.asked
     name = next((intent.name for intent in _intents(facts, asked)), "")

@@ -15,7 +15,7 @@ from ledger.blobs import put_blob
 from ledger.encode import KEY_ID, Row, row_of, same_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ledger.connect import Ledger
     from ledger.encode import Author
@@ -42,6 +42,13 @@ insert into ledger.event (stream_id, version, event_id, order_key, type, schema_
 returning version, hash
 """
 
+_UNREADABLE = frozenset({"22", "23", "42", "54"})
+"""Classes of SQLSTATE that say our statement or its values are wrong: no repeat can help."""
+
+_TRIES = 4
+
+_FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+
 _MANY = "select * from ledger.append($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)"
 
 
@@ -62,7 +69,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Appended:
-    """Where each stream stands after an append; `repeated` tells it had been made before."""
+    """Where each stream with new events stands right after the append: version and head hash.
+
+    `repeated` tells that it had been made before: the heads are those of that first time.
+    """
 
     heads: Mapping[str, tuple[int, bytes]]
     repeated: bool = False
@@ -87,38 +97,47 @@ async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
     Raises VersionConflictError (`version_conflict`), TakenError (`event_taken`: an event
     of use `first` is there already, or one of its batch), `idempotency_mismatch` (an event
     of use `same` is there with other content), `run_closed`. A repeated append of equal
-    content gives the first result. An error of the database is resolved by id first.
+    content gives the first result. An error of the database is resolved by id first;
+    `ledger_unreachable` says that the append is not there or that nobody can tell, and
+    repeating it is safe. `append_invalid` is a bug: the database cannot store this.
     """
     now = datetime.now(UTC).isoformat()
     rows = [
         [row_of(fact, author, now, ledger.secret, b"".join(part.refs)) for fact in part.facts]
         for part in parts
     ]
-    for row in (row for part_rows in rows for row in part_rows):
-        if row.blob is not None:
-            await put_blob(ledger, row.blob)
     try:
+        for row in (row for part_rows in rows for row in part_rows):
+            if row.blob is not None:
+                await put_blob(ledger, row.blob)
         if len(parts) == 1 and len(parts[0].facts) == 1:
             return await _append_one(ledger, parts[0], rows[0][0])
         return await _append_many(ledger, parts, rows)
     except asyncpg.UniqueViolationError:
         return await _resolve(ledger, parts, None)
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as exc:
+    except _FAILURES as exc:
         return await _resolve(ledger, parts, _translated(exc, parts))
 
 
-def _translated(exc: BaseException, parts: Sequence[Part]) -> LegatoError:
+def _translated(exc: Exception, parts: Sequence[Part]) -> LegatoError:
     """Turn the database's word into ours."""
-    state = getattr(exc, "sqlstate", None)
+    state = str(getattr(exc, "sqlstate", None) or "")
+    said = str(exc.args[0]) if exc.args else type(exc).__name__
     if state == "LG001":
         return VersionConflictError(
-            "version_conflict", str(exc), next="fold the stream again and decide again"
+            "version_conflict", said, next="fold the stream again and decide again"
         )
     if state == "LG002":
-        return closed_error(parts[0].stream)
+        return closed_error(str(getattr(exc, "detail", None) or parts[0].stream))
+    if state[:2] in _UNREADABLE or isinstance(exc, ValueError):
+        return bug("append_invalid", f"the ledger cannot store this: {said}", sqlstate=state)
+    return _unreachable(exc, "and it is not there")
+
+
+def _unreachable(exc: Exception, known: str) -> LegatoError:
     return LegatoError(
         "ledger_unreachable",
-        "the ledger did not answer an append, and it is not there",
+        f"the ledger did not answer an append, {known}",
         cause=type(exc).__name__,
         next="run `legato status`, then repeat the command: the same ids are safe to repeat",
     )
@@ -134,7 +153,7 @@ def closed_error(stream: str) -> LegatoError:
 
 
 async def _append_one(ledger: Ledger, part: Part, row: Row) -> Appended:
-    for _ in range(2):
+    for _ in range(_TRIES):
         done = await ledger.pool.fetchrow(
             _ONE, part.stream, part.expected, row.event_id, row.envelope, row.type,
             row.schema_version, row.body, int(row.codec), KEY_ID, row.blobs, row.commit,
@@ -145,21 +164,25 @@ async def _append_one(ledger: Ledger, part: Part, row: Row) -> Appended:
         head = await ledger.pool.fetchrow(
             "select version, closed_at from ledger.stream where stream_id = $1", part.stream
         )
-        if head is None and not part.expected:
+        why = _why_not(part, head)
+        if why is not None:
+            return await _resolve(ledger, [part], why)
+        if head is None:
             await ledger.pool.execute(
                 "insert into ledger.stream (stream_id, kind) values ($1, split_part($1, '/', 1))"
                 " on conflict do nothing",
                 part.stream,
             )
-            continue
-        return await _resolve(ledger, [part], _why_not(part, head))
     raise bug("append_failed", f"{part.stream} took no event", stream=part.stream)
 
 
-def _why_not(part: Part, head: asyncpg.Record | None) -> LegatoError:
+def _why_not(part: Part, head: asyncpg.Record | None) -> LegatoError | None:
+    """Say why a head refuses a part; None where it does not now, though it did a moment ago."""
     if head is not None and head["closed_at"] is not None and not _after_end(part):
         return closed_error(part.stream)
     actual = 0 if head is None else head["version"]
+    if part.expected is None or part.expected == actual:
+        return None
     return VersionConflictError(
         "version_conflict",
         f"expected {part.stream} at version {part.expected}, it is at {actual}",
@@ -195,6 +218,18 @@ async def _append_many(
     return Appended({r["out_stream"]: (r["out_version"], r["out_hash"]) for r in done})
 
 
+@dataclass(frozen=True)
+class _Found:
+    """One event of an append that is there already: where, and what it holds."""
+
+    version: int
+    hash: bytes
+    same: bytes
+
+
+_There = dict[tuple[str, str], _Found]
+
+
 async def _resolve(ledger: Ledger, parts: Sequence[Part], error: LegatoError | None) -> Appended:
     """Find out by id whether an append that failed is there, and say so truly.
 
@@ -202,37 +237,55 @@ async def _resolve(ledger: Ledger, parts: Sequence[Part], error: LegatoError | N
     another writer was first.
     """
     wanted = [(part.stream, fact) for part in parts for fact in part.facts]
-    found = await _find(ledger, wanted)
+    try:
+        found = await _find(ledger, wanted)
+    except _FAILURES as exc:
+        raise _unreachable(exc, "nor the question whether it is there") from None
     if len(found) == len(wanted) and wanted:
-        return await _repeated(ledger, wanted, found)
+        return _repeated(ledger, wanted, found)
     if found:
-        names = sorted(name for _, name in found)
-        raise _mismatch(ledger, wanted, found) or TakenError(
-            "event_taken", f"another writer was first with {', '.join(names)}",
-            next="read the event that is there and go on from it",
-        )  # fmt: skip
+        raise _mismatch(ledger, wanted, found) or _taken(name for _, name in found)
     raise error or bug("append_failed", "a unique id was refused and is not there")
 
 
-async def _find(ledger: Ledger, wanted: Sequence[tuple[str, Fact]]) -> dict[tuple[str, str], bytes]:
+async def _find(ledger: Ledger, wanted: Sequence[tuple[str, Fact]]) -> _There:
     rows = await ledger.pool.fetch(
-        "select stream_id, event_id, same_digest from ledger.event e"
+        "select stream_id, event_id, version, hash, same_digest from ledger.event e"
         " join unnest($1::text[], $2::text[]) as w(s, i) on e.stream_id = w.s and e.event_id = w.i",
         [stream for stream, _ in wanted],
         [event_id(fact) for _, fact in wanted],
     )
-    return {(r["stream_id"], r["event_id"]): bytes(r["same_digest"]) for r in rows}
+    return {
+        (r["stream_id"], r["event_id"]): _Found(r["version"], r["hash"], r["same_digest"])
+        for r in rows
+    }
+
+
+def _taken(names: Iterable[str]) -> TakenError:
+    return TakenError(
+        "event_taken",
+        f"another writer was first with {', '.join(sorted(names))}",
+        next="read the event that is there and go on from it",
+    )
+
+
+def _differing(
+    ledger: Ledger, wanted: Sequence[tuple[str, Fact]], found: _There
+) -> list[tuple[str, Fact]]:
+    """List the facts that are there with other content."""
+    return [
+        (stream, fact)
+        for stream, fact in wanted
+        if (there := found.get((stream, event_id(fact)))) is not None
+        and there.same != same_digest(ledger.secret, fact)
+    ]
 
 
 def _mismatch(
-    ledger: Ledger,
-    wanted: Sequence[tuple[str, Fact]],
-    found: Mapping[tuple[str, str], bytes],
+    ledger: Ledger, wanted: Sequence[tuple[str, Fact]], found: _There
 ) -> LegatoError | None:
-    for stream, fact in wanted:
-        there = found.get((stream, event_id(fact)))
-        differs = there is not None and there != same_digest(ledger.secret, fact)
-        if differs and fact.use is Use.SAME:
+    for stream, fact in _differing(ledger, wanted, found):
+        if fact.use is Use.SAME:
             return LegatoError(
                 "idempotency_mismatch",
                 f"{event_id(fact)} of {stream} is recorded with other content",
@@ -243,27 +296,17 @@ def _mismatch(
     return None
 
 
-async def _repeated(
-    ledger: Ledger,
-    wanted: Sequence[tuple[str, Fact]],
-    found: Mapping[tuple[str, str], bytes],
-) -> Appended:
+def _repeated(ledger: Ledger, wanted: Sequence[tuple[str, Fact]], found: _There) -> Appended:
     """Judge a batch that is there whole: ours repeated, or another writer's."""
     mismatch = _mismatch(ledger, wanted, found)
     if mismatch is not None:
         raise mismatch
-    for stream, fact in wanted:
-        if found[stream, event_id(fact)] != same_digest(ledger.secret, fact):
-            raise TakenError(
-                "event_taken",
-                f"another writer was first with {event_id(fact)} of {stream}",
-                next="read the event that is there and go on from it",
-            )
-    rows = await ledger.pool.fetch(
-        "select stream_id, version, head_hash from ledger.stream where stream_id = any($1)",
-        [stream for stream, _ in wanted],
-    )
-    heads = {r["stream_id"]: (r["version"], bytes(r["head_hash"])) for r in rows}
+    differing = _differing(ledger, wanted, found)
+    if differing:
+        raise _taken(event_id(fact) for _, fact in differing)
+    heads: dict[str, tuple[int, bytes]] = {}
+    for (stream, _), there in found.items():
+        heads[stream] = max(heads.get(stream, (0, b"")), (there.version, there.hash))
     return Appended(heads, repeated=True)
 
 

@@ -53,13 +53,22 @@ class Head:
     closed: bool
 
 
-def _stored(row: asyncpg.Record) -> Stored:
+def _body(row: asyncpg.Record) -> bytes:
+    """Give a row's plain body; raises `blob_damaged` or `body_damaged`."""
+    place = f"{row['event_id']} of {row['stream_id']}"
     blob = None
-    if row["blob_data"] is not None:
-        blob = unpack(row["blob_data"], row["blob_size"])
-        if blob_id(blob) != row["body"]:
-            raise bug("blob_damaged", f"the body of {row['event_id']} is not what was hashed")
-    body = plain_body(row["codec"], row["body"], blob)
+    try:
+        if row["blob_data"] is not None:
+            blob = unpack(row["blob_data"], row["blob_size"])
+            if blob_id(blob) != row["body"]:
+                raise bug("blob_damaged", f"the body of {place} is not what was hashed")
+        return plain_body(row["codec"], row["body"], blob)
+    except ValueError as exc:
+        raise bug("body_damaged", f"the body of {place} cannot be read: {exc}") from None
+
+
+def _stored(row: asyncpg.Record) -> Stored:
+    """Read a row; raises `blob_damaged`, `body_damaged` or `event_unknown`."""
     return Stored(
         stream=row["stream_id"],
         version=row["version"],
@@ -68,7 +77,7 @@ def _stored(row: asyncpg.Record) -> Stored:
         recorded_at=row["recorded_at"],
         envelope=decode_object(row["envelope"]),
         hash=row["hash"],
-        fact=decode(row["type"], row["schema_version"], body),
+        fact=decode(row["type"], row["schema_version"], _body(row)),
     )
 
 

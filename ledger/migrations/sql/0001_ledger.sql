@@ -117,7 +117,7 @@ begin
         using errcode = 'LG001';
     end if;
     if head.closed_at is not null and not p_after_end[i] then
-      raise exception '% is closed', p_stream[i] using errcode = 'LG002';
+      raise exception '% is closed', p_stream[i] using errcode = 'LG002', detail = p_stream[i];
     end if;
   end loop;
   for i in 1 .. cardinality(e_part) loop

@@ -1,0 +1,151 @@
+"""Recomputes one event from its row: columns, commitment, link, body, digest, order."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from domain.codec import decode_object
+from domain.errors import LegatoError
+from domain.events import Fact, decode, event_id
+from ledger.encode import Codec, plain_body
+
+if TYPE_CHECKING:
+    import asyncpg
+
+GENESIS = bytes(32)
+NAME_BYTES = 32
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LINKED = (
+    "version, recorded_at, envelope, codec, key_id, blobs, body_commit, same_digest, hash "
+    "or the event before"
+)
+
+
+class BadPlaceError(Exception):
+    """The first thing that does not hold at some place of a stream."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """A stream's head as its events give it, up to some version."""
+
+    version: int = 0
+    hash: bytes = GENESIS
+    order_key: int = 0
+    pos: int = 0
+    closed_at: datetime | None = None
+
+
+def link(prev: bytes, row: asyncpg.Record) -> bytes:
+    """Compute one link of a stream's chain: the layout of `ledger.link`, byte for byte."""
+    micros = (row["recorded_at"] - _EPOCH) // timedelta(microseconds=1)
+    parts = (
+        b"ledger/1",
+        prev,
+        _sized(row["stream_id"].encode()),
+        row["version"].to_bytes(8, "big", signed=True),
+        micros.to_bytes(8, "big", signed=True),
+        _sized(row["envelope"]),
+        row["codec"].to_bytes(2, "big", signed=True),
+        _sized(row["key_id"].encode()),
+        _sized(row["blobs"]),
+        _sized(row["body_commit"]),
+        _sized(row["same_digest"]),
+    )
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def _sized(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def check_row(head: Head, row: asyncpg.Record) -> None:
+    """Check all that a row says without its body; raises BadPlaceError."""
+    _check_columns(row)
+    if hashlib.sha256(row["body"]).digest() != row["body_commit"]:
+        raise BadPlaceError("body_commit is not the digest of the stored body")
+    if link(head.hash, row) != row["hash"]:
+        raise BadPlaceError(f"the link does not hold: one of {_LINKED} was changed")
+    if row["order_key"] < head.order_key or row["pos"] <= head.pos:
+        raise BadPlaceError("order_key or pos goes back within the stream")
+
+
+def _check_columns(row: asyncpg.Record) -> None:
+    """Compare the columns that repeat the envelope with it."""
+    try:
+        envelope = decode_object(row["envelope"])
+    except ValueError:
+        raise BadPlaceError("the envelope is not a JSON object") from None
+    for column in ("event_id", "type", "schema_version", "correlation_id"):
+        if envelope.get(column) != row[column]:
+            raise BadPlaceError(
+                f"column {column} is {row[column]!r}, the envelope says {envelope.get(column)!r}"
+            )
+
+
+def blob_names(row: asyncpg.Record) -> list[bytes]:
+    """List the blobs an event refers to, the one that holds its body first."""
+    listed = row["blobs"]
+    if len(listed) % NAME_BYTES:
+        raise BadPlaceError("blobs is not a list of names of 32 bytes")
+    names = [listed[n : n + NAME_BYTES] for n in range(0, len(listed), NAME_BYTES)]
+    if row["codec"] == Codec.BLOB and names[:1] != [row["body"]]:
+        raise BadPlaceError("the body's blob does not stand first in blobs")
+    return names
+
+
+def check_body(row: asyncpg.Record, blob: bytes | None, secret: bytes) -> Fact:
+    """Decode a body, `blob` being the bytes of a body kept as one; raises BadPlaceError."""
+    try:
+        body = plain_body(row["codec"], row["body"], blob)
+        fact = decode(row["type"], row["schema_version"], body)
+    except LegatoError as exc:
+        raise BadPlaceError(f"the body cannot be read: {exc.message}") from None
+    except (ValueError, MemoryError) as exc:
+        raise BadPlaceError(f"the body cannot be read: {exc}") from None
+    if event_id(fact) != row["event_id"]:
+        raise BadPlaceError(f"the body is of event {event_id(fact)}, not of {row['event_id']}")
+    same = hmac.digest(secret, row["type"].encode() + b"\0" + body, "sha256")
+    if same != row["same_digest"]:
+        raise BadPlaceError("same_digest is not the digest of the body under the subject's key")
+    return fact
+
+
+def advance(head: Head, row: asyncpg.Record, fact: Fact) -> Head:
+    """Give the head after one more event."""
+    after = Head(row["version"], row["hash"], row["order_key"], row["pos"], head.closed_at)
+    return replace(after, closed_at=row["recorded_at"]) if fact.closes else after
+
+
+def check_head(head: Head, stored: asyncpg.Record) -> None:
+    """Compare a stream's head row with what its events give; raises BadPlaceError."""
+    kind = stored["stream_id"].partition("/")[0]
+    wanted = {
+        "version": head.version,
+        "head_hash": head.hash,
+        "order_key": head.order_key,
+        "closed_at": head.closed_at,
+        "erased_at": None,
+        "kind": kind,
+    }
+    wrong = [
+        f"{name} is {_shown(stored[name])}, the events give {_shown(value)}"
+        for name, value in wanted.items()
+        if stored[name] != value
+    ]
+    if wrong:
+        behind = stored["version"] > head.version
+        cause = (
+            "events are missing or the head row was changed"
+            if behind
+            else "the head row was changed"
+        )
+        raise BadPlaceError(f"{cause}: {'; '.join(wrong)}")
+
+
+def _shown(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
