@@ -11,7 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from activities.tools.change import remove_file, replace_file
+from activities.tools.contents import current
 from activities.tools.files import FILE_TOOLS
+from activities.tools.paths import place_to_change
+from activities.tools.receipts import find_receipt
+from activities.tools.watch import watch
 from domain.agents.profile import Profile
 from domain.errors import LegatoError
 from domain.tools.results import Tag
@@ -197,11 +202,34 @@ def test_a_call_stopped_before_it_changed_anything_changes_nothing(
     assert (workspace / "a").read_text() == "x"
 
 
+def test_what_changed_since_it_was_looked_at_is_not_changed_again(
+    context: ToolContext, workspace: Path
+) -> None:
+    file = workspace / "a"
+    file.write_text("read")
+    with place_to_change(context, "a") as place:
+        found = current(place, watch(context))
+        assert found is not None
+        file.write_text("meanwhile")
+        with pytest.raises(LegatoError, match="changed in the meantime"):
+            replace_file(context, place, found, b"mine", "replaced a")
+        with pytest.raises(LegatoError, match="changed in the meantime"):
+            remove_file(context, place, found, "deleted a")
+        with pytest.raises(LegatoError, match="appeared in the meantime"):
+            replace_file(context, place, None, b"mine", "created a")
+        assert file.read_text() == "meanwhile"
+        file.unlink()
+        with pytest.raises(LegatoError, match="removed in the meantime"):
+            replace_file(context, place, found, b"mine", "replaced a")
+    assert names_below(workspace) == []
+    assert find_receipt(context) is None
+
+
 TEXTS = st.text(alphabet="ab\n\ré", max_size=12)
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(before=TEXTS, old=TEXTS.filter(bool), new=TEXTS)
 def test_an_edit_does_what_replacing_the_one_occurrence_does(

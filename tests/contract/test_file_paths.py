@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import time
 from collections import Counter
 from dataclasses import replace
@@ -13,8 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from activities.tools import beneath
+from activities.tools.contents import open_regular
 from activities.tools.files import FILE_TOOLS
 from activities.tools.search import SEARCH_TOOLS
+from domain.errors import LegatoError
 from domain.tools.results import Tag
 from tests.support.swap import swapping
 from tests.support.tool_context import by_name, outcome_of, tool_context
@@ -235,6 +239,33 @@ def test_a_file_swapped_for_a_link_is_never_written_or_read_through(
                 assert SECRET not in outcome.text
                 met["ok" if outcome.tag is Tag.OK else "refused"] += 1
     assert secret.read_text() == SECRET
+
+
+def test_a_file_swapped_between_the_look_and_the_opening_is_never_the_one_outside(
+    tmp_path: Path,
+) -> None:
+    secret, file = tmp_path / "secret", tmp_path / "file"
+    secret.write_text(SECRET)
+    file.write_text("inside")
+    right, met, deadline = file.stat().st_ino, Counter[str](), time.monotonic() + 10
+    folder = os.open(tmp_path, beneath.FOLDER)
+    with swapping(file, secret):
+        while met.total() < 20_000 or not met["link opened"]:
+            if time.monotonic() > deadline:
+                break
+            try:
+                with open_regular(folder, "file", "file") as opened:
+                    met["inside" if os.fstat(opened).st_ino == right else "outside"] += 1
+            except FileNotFoundError:
+                met["missing"] += 1
+            except LegatoError:
+                met["link seen"] += 1
+            except OSError as exc:
+                assert exc.errno == errno.ELOOP  # noqa: PT017 - one of two right endings
+                met["link opened"] += 1
+    os.close(folder)
+    assert met["outside"] == 0
+    assert met["inside"] > 0
 
 
 USUAL = ["..", ".", "", "real", "file", "out", "secret", "leak", "inner", "alias", "hooks"]

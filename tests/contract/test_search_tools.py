@@ -186,6 +186,26 @@ def test_a_stop_ends_a_search_with_what_it_found(tmp_path: Path) -> None:
     assert "a:1: ny" in outcome.text
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\Aab",
+        r"ab\Z",
+        r"\A\w{2}\Z",
+        r"(?<!\s)ab",
+        r"ab(?!\s*c)",
+        r"(?>a*)b",
+        r"a*+b",
+        r"(a)b(?!\1)",
+    ],
+)
+def test_each_line_is_searched_as_if_it_stood_alone(
+    context: ToolContext, workspace: Path, pattern: str
+) -> None:
+    put(workspace, f="x\nab\nc")
+    assert lines(search(context, pattern)) == ["f:2: ab"]
+
+
 ATOMS = st.sampled_from(["a", "b", ".", r"\w", r"\s", r"\b", "^", "$", "[^a]", "[ab]", "(?!a)"])
 PIECES = st.tuples(ATOMS, st.sampled_from(["", "", "*", "?", "+", "*?", "{2}"]))
 PATTERNS = st.lists(PIECES, min_size=1, max_size=4).map(

@@ -13,17 +13,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOP = """
-import os, sys
+import ctypes, os, sys
 path, target, ready = sys.argv[1:]
+link = path + ".link"
+os.symlink(target, link)
 open(ready, "w").close()
+exchange = getattr(ctypes.CDLL(None), "renameat2", None)
+while exchange is not None:
+    if exchange(-100, path.encode(), -100, link.encode(), 2) != 0:
+        break
 while True:
-    try:
-        os.rename(path, path + ".aside")
-        os.symlink(target, path)
-        os.unlink(path)
-        os.rename(path + ".aside", path)
-    except OSError:
-        pass
+    os.rename(path, path + ".aside")
+    os.rename(link, path)
+    os.rename(path, link)
+    os.rename(path + ".aside", path)
 """
 _SECONDS_TO_BEGIN = 20
 
@@ -32,7 +35,8 @@ _SECONDS_TO_BEGIN = 20
 def swapping(path: Path, target: Path) -> Generator[None]:
     """Swap `path` and a link to `target` while the block runs; fails where it cannot begin.
 
-    What `path` was may afterwards stand at `path` with `.aside` at its end.
+    Where the kernel can exchange two names, one of the two is always there. What `path` was
+    may afterwards stand at `path` with `.link` or `.aside` at its end.
     """
     ready = path.with_name(path.name + ".ready")
     command = [sys.executable, "-I", "-S", "-c", _LOOP, str(path), str(target), str(ready)]
