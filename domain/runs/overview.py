@@ -1,0 +1,337 @@
+"""A run on one screen: what it is doing, what it waits for, what it changed, what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from domain.events import (
+    CallSettled,
+    Event,
+    FindingRecorded,
+    InputAsked,
+    ModelRequested,
+    ReceiptWritten,
+    RunAttached,
+    RunEnded,
+    TurnStarted,
+)
+from domain.runs.inputs import InputKind
+from domain.runs.recorded import facts_of, stamp
+from domain.runs.run import OPEN, Status, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from domain.events import RunAccepted
+    from domain.runs.recorded import Recorded
+    from domain.runs.run import Run
+
+F = TypeVar("F", bound=Event)
+
+PEOPLE = frozenset({"input", "approval", "unknown_effect"})
+"""The waits that only a person ends."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What the run is; `fingerprint` and `confinement` are "" until it is defined."""
+
+    run_id: str
+    workflow_id: str
+    temporal_runs: tuple[str, ...]
+    agent: str
+    entry: str
+    workspace: str
+    workspace_path: str
+    session: str
+    resumes: str
+    model: str
+    fingerprint: str
+    confinement: str
+    attended: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """How it stands; times are ISO 8601 in UTC, "" for what has not happened."""
+
+    status: str
+    reason: str
+    by: str
+    message: str
+    doing: str
+    accepted_at: str
+    started_at: str
+    ended_at: str
+    version: int
+
+
+@dataclass(frozen=True)
+class ItemView:
+    """One item of the sequence: `done`, `now`, `todo`, or `not_done` in an ended run."""
+
+    name: str
+    kind: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in its sequence it is: `item`, `turn`, `step`, `repair` count from 1, 0 is none."""
+
+    items: tuple[ItemView, ...]
+    items_done: int
+    item: int
+    turn: int
+    step: int
+    repair: int
+
+
+@dataclass(frozen=True)
+class AskedView:
+    """A question that nobody has settled; `expires_at` is "" where it waits for ever."""
+
+    input_id: str
+    kind: str
+    text: str
+    choices: tuple[str, ...]
+    who: tuple[str, ...]
+    since: str
+    expires_at: str
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What it waits for, and everything that a person is asked beside it."""
+
+    waiting_on: str
+    waiting_ref: str
+    open_questions: tuple[AskedView, ...]
+    unknown_effects: int
+
+    @property
+    def for_person(self) -> bool:
+        """Tell whether only a person can move the run on."""
+        return self.waiting_on in PEOPLE and bool(self.open_questions)
+
+
+@dataclass(frozen=True)
+class ReceiptView:
+    """What was done about one module's findings."""
+
+    module: str
+    result: str
+    proof: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """What it did: workspace paths that calls are known to have changed, and receipts."""
+
+    changed: tuple[str, ...]
+    receipts: tuple[ReceiptView, ...]
+    findings: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it used: `cost` in US dollars as text, beside `cost_unknown` unpriced requests."""
+
+    requests: int
+    steps: int
+    calls: int
+    tokens: int
+    cost: str
+    cost_unknown: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A run as its events tell it; nothing in it depends on now."""
+
+    identity: Identity
+    state: State
+    place: Place
+    waits: Waits
+    work: Work
+    cost: Cost
+
+    def flat(self) -> dict[str, object]:
+        """Give all fields in one mapping; no two parts share a name."""
+        parts = (self.identity, self.state, self.place, self.waits, self.work, self.cost)
+        return {name: value for part in parts for name, value in asdict(part).items()}
+
+
+def overview(events: Sequence[Recorded]) -> Overview | None:
+    """Fold a run's events; None where they do not begin with its acceptance."""
+    run = fold(facts_of(events))
+    if run.accepted is None:
+        return None
+    return Overview(
+        identity=_identity(run, run.accepted),
+        state=_state(run, events),
+        place=_place(run, events),
+        waits=Waits(
+            waiting_on=run.waiting.on if run.waiting is not None else "",
+            waiting_ref=run.waiting.ref if run.waiting is not None else "",
+            open_questions=open_questions(run, events),
+            unknown_effects=len(run.unknown),
+        ),
+        work=_work(events),
+        cost=Cost(len(_facts(events, ModelRequested)), **run.spent.model_dump()),
+    )
+
+
+def _facts(events: Sequence[Recorded], kind: type[F]) -> list[F]:
+    return [event.fact for event in events if isinstance(event.fact, kind)]
+
+
+def _when(events: Sequence[Recorded], kind: type[Event]) -> str:
+    return stamp(next((event.at for event in events if isinstance(event.fact, kind)), None))
+
+
+def _identity(run: Run, accepted: RunAccepted) -> Identity:
+    defined = run.defined
+    return Identity(
+        run_id=accepted.run_id,
+        workflow_id=accepted.workflow_id,
+        temporal_runs=run.temporal_runs,
+        agent=accepted.agent,
+        entry=accepted.entry.value,
+        workspace=accepted.workspace,
+        workspace_path=accepted.request.workspace,
+        session=accepted.session,
+        resumes=accepted.resumes,
+        model=accepted.request.model if defined is None else defined.runtime.model,
+        fingerprint="" if defined is None else defined.fingerprint,
+        confinement="" if defined is None else defined.confinement,
+        attended=accepted.request.attended,
+        notes=() if defined is None else defined.notes,
+    )
+
+
+def _state(run: Run, events: Sequence[Recorded]) -> State:
+    reason, by, message = _why(run)
+    return State(
+        status=run.status.value,
+        reason=reason,
+        by=by,
+        message=message,
+        doing=doing(run),
+        accepted_at=stamp(events[0].at),
+        started_at=_when(events, RunAttached),
+        ended_at=_when(events, RunEnded),
+        version=run.version,
+    )
+
+
+def _why(run: Run) -> tuple[str, str, str]:
+    """Say why the run stands as it does: a code, who, and a sentence."""
+    if run.ended is not None:
+        return run.ended.reason, run.ended.by, run.ended.message
+    if run.stop is not None:
+        return "stop_requested", run.stop.by, run.stop.reason
+    if run.waiting is not None:
+        return run.waiting.on, "", ""
+    return "", "", ""
+
+
+def doing(run: Run) -> str:
+    """Say in words what a run is doing."""
+    match run.status:
+        case Status.QUEUED:
+            return "waiting for a worker to take it up"
+        case Status.STOPPING:
+            return "stopping"
+        case Status.WAITING:
+            waiting = run.waiting
+            return f"waiting for {waiting.on} {waiting.ref}".strip() if waiting else "waiting"
+        case Status.RUNNING:
+            return _running(run)
+        case _:
+            return "ended"
+
+
+def _running(run: Run) -> str:
+    if run.defined is None:
+        return "building the agent's definition"
+    step = run.step
+    if step is not None and step.open is not None:
+        return f"asking the model (request {step.open.n} of step {step.step})"
+    if step is not None:
+        left = [call.request.name for call in step.calls if call.outcome is None]
+        if left:
+            return f"running {', '.join(left)}"
+    if run.turn is not None and run.turns_done >= run.turn.turn:
+        return "between turns: checks, or the next item"
+    return "taking the next step"
+
+
+def _place(run: Run, events: Sequence[Recorded]) -> Place:
+    turn = run.turn
+    return Place(
+        items=_items(run),
+        items_done=run.items_done,
+        item=0 if turn is None else turn.item + 1,
+        turn=0 if turn is None else turn.turn,
+        step=0 if run.step is None else run.step.step,
+        repair=0 if turn is None else _repairs(turn, events),
+    )
+
+
+def _repairs(turn: TurnStarted, events: Sequence[Recorded]) -> int:
+    """Count the repair turns that the present item has had."""
+    turns = _facts(events, TurnStarted)
+    return sum(1 for one in turns if one.item == turn.item and one.origin == "repair")
+
+
+def _items(run: Run) -> tuple[ItemView, ...]:
+    if run.defined is None:
+        return ()
+    after = "now" if run.status in OPEN else "not_done"
+    later = "todo" if run.status in OPEN else "not_done"
+    states = ["done" if n < run.items_done else later for n in range(len(run.defined.items))]
+    if run.items_done < len(states):
+        states[run.items_done] = after
+    return tuple(
+        ItemView(item.name, item.kind, state)
+        for item, state in zip(run.defined.items, states, strict=True)
+    )
+
+
+def open_questions(run: Run, events: Sequence[Recorded]) -> tuple[AskedView, ...]:
+    """List what a person is asked and nobody has settled, the oldest first.
+
+    An ended run's own questions are withdrawn with it; those about an effect that nobody
+    can tell stay.
+    """
+    asked_at = {e.fact.input_id: e.at for e in events if isinstance(e.fact, InputAsked)}
+    unsettled = [state.asked for state in run.inputs if state.settled is None]
+    return tuple(
+        AskedView(
+            input_id=asked.input_id,
+            kind=asked.question.kind.value,
+            text=asked.question.text,
+            choices=asked.question.choices,
+            who=asked.question.who,
+            since=stamp(asked_at.get(asked.input_id)),
+            expires_at=asked.expires_at or "",
+        )
+        for asked in unsettled
+        if run.ended is None or asked.question.kind is InputKind.UNKNOWN
+    )
+
+
+def _work(events: Sequence[Recorded]) -> Work:
+    paths = [path for call in _facts(events, CallSettled) for path in call.outcome.changed]
+    return Work(
+        changed=tuple(dict.fromkeys(paths)),
+        receipts=tuple(
+            ReceiptView(one.module, one.result, one.proof, one.text)
+            for one in _facts(events, ReceiptWritten)
+        ),
+        findings=len({one.fingerprint for one in _facts(events, FindingRecorded)}),
+    )

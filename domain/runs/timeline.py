@@ -1,0 +1,265 @@
+"""A run told line by line: one line for each event that a person wants to see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from domain.codec import decode_object
+from domain.events import (
+    CallIntended,
+    CallSettled,
+    CallUnknown,
+    CheckCompleted,
+    Fact,
+    FindingRecorded,
+    FindingsClaimed,
+    InputAsked,
+    InputLate,
+    InputSettled,
+    ItemCompleted,
+    ModelDiscarded,
+    ModelFailed,
+    ModelLost,
+    ModelRequested,
+    ModelResponded,
+    ReceiptWritten,
+    RunAccepted,
+    RunAttached,
+    RunDefined,
+    RunEnded,
+    RunRefused,
+    RunResumed,
+    RunWaiting,
+    StopRequested,
+    TurnStarted,
+)
+from domain.runs.budget import tokens_of
+from domain.runs.recorded import short, stamp
+from domain.runs.sequence import Item
+from domain.tools.results import Tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from domain.codec import Json
+    from domain.runs.recorded import Recorded
+
+SAID = 72
+"""How many characters of what a model wrote stand on its line."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. `at` is ISO 8601 in UTC, `level` 0 for the run, 1 for a turn, 2 below it.
+
+    `outcome` is "" where the event is none of `ok`, `failed`, `waiting`; `seconds` is how
+    long the thing took that the line reports the end of, None where it reports none.
+    """
+
+    version: int
+    at: str
+    type: str
+    level: int
+    text: str
+    outcome: str = ""
+    seconds: float | None = None
+
+
+@dataclass
+class Timeline:
+    """Lines under construction; events are told in order, once each."""
+
+    _items: tuple[Item, ...] = ()
+    _began: dict[str, datetime] = field(default_factory=dict[str, "datetime"])
+    _calls: dict[tuple[int, int, int], str] = field(default_factory=dict[tuple[int, int, int], str])
+
+    def tell(self, event: Recorded) -> Line | None:
+        """Take one event; gives its line, or None where it has none."""
+        said = self._said(event.fact, event.at)
+        if said is None:
+            return None
+        level, text, outcome, seconds = said
+        taken = None if seconds is None else round(max(0.0, seconds), 3)
+        kind = event.fact.type
+        return Line(event.version, stamp(event.at), kind, level, text, outcome, taken)
+
+    def _said(self, fact: Fact, at: datetime) -> _Said | None:
+        match fact:
+            case ModelRequested():
+                self._began[f"request {fact.key()}"] = at
+                again = f"step {fact.step}: request {fact.n} is sent"
+                return (2, again, "", None) if fact.n > 1 else None
+            case ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
+                return self._model(fact, at)
+            case CallIntended():
+                self._began[f"call {fact.turn}.{fact.step}.{fact.position}"] = at
+                again = f"call of {fact.name}: run again"
+                return (2, again, "", None) if fact.round > 1 else None
+            case CallSettled() | CallUnknown():
+                return self._call(fact, at)
+            case RunDefined():
+                self._items = fact.items
+                return _begin(fact)
+            case TurnStarted():
+                return self._turn(fact)
+            case ItemCompleted():
+                return 1, f"{self._item(fact.item)} done", "ok", None
+            case CheckCompleted():
+                return self._check(fact)
+            case _:
+                return _begin(fact) or _people(fact) or _findings(fact)
+
+    def _item(self, index: int) -> str:
+        known = 0 <= index < len(self._items)
+        name = self._items[index].name if known else str(index + 1)
+        return f"item {index + 1} of {max(len(self._items), index + 1)} ({name})"
+
+    def _turn(self, fact: TurnStarted) -> _Said:
+        if fact.origin == "repair":
+            return 1, f"turn {fact.turn}: repair of {self._item(fact.item)}", "", None
+        return 1, f"turn {fact.turn}: {self._item(fact.item)}", "", None
+
+    def _check(self, fact: CheckCompleted) -> _Said:
+        what = f"checks of {self._item(fact.item)}"
+        if fact.ok:
+            return 2, f"{what} passed", "ok", None
+        why = short("; ".join(fact.failures) or fact.report)
+        verb = "cannot run" if fact.terminal else "failed"
+        return 2, f"{what} {verb}: {why}", "failed", None
+
+    def _since(self, key: str, at: datetime) -> float | None:
+        began = self._began.get(key)
+        return None if began is None else (at - began).total_seconds()
+
+    def _model(
+        self, fact: ModelResponded | ModelFailed | ModelLost | ModelDiscarded, at: datetime
+    ) -> _Said:
+        where = f"step {fact.step}"
+        took = self._since(f"request {fact.turn}.{fact.step}.{fact.n}", at)
+        match fact:
+            case ModelResponded():
+                self._began[f"step {fact.turn}.{fact.step}"] = at
+                for call in fact.calls:
+                    place = (fact.turn, fact.step, call.position)
+                    self._calls[place] = call_title(call.name, call.arguments)
+                return 2, f"{where}: {_answer(fact)}", "ok", took
+            case ModelFailed():
+                why = f"{fact.code}: {short(fact.message)}"
+                return 2, f"{where}: the request failed, {why}", "failed", took
+            case ModelLost():
+                text = f"{where}: request {fact.n} was lost, counted at its reservation"
+                return 2, text, "failed", took
+            case ModelDiscarded():
+                return 2, f"{where}: a second response was discarded", "", took
+
+    def _call(self, fact: CallSettled | CallUnknown, at: datetime) -> _Said:
+        place = f"{fact.turn}.{fact.step}.{fact.position}"
+        title = self._calls.get((fact.turn, fact.step, fact.position), fact.name)
+        took = self._since(f"call {place}", at)
+        if isinstance(fact, CallUnknown):
+            text = f"{title}: nobody can tell whether it happened ({short(fact.reason)})"
+            return 2, text, "waiting", took
+        if took is None:
+            took = self._since(f"step {fact.turn}.{fact.step}", at)
+        outcome = fact.outcome
+        came = "ok" if outcome.tag is Tag.OK else f"{outcome.tag.value} {outcome.code}".strip()
+        by = "" if fact.by == "execution" else f", by {fact.by}"
+        changed = f", changed {', '.join(outcome.changed)}" if outcome.changed else ""
+        text = f"{title}: {came}{short(changed, 120)}{by}"
+        return 2, text, "ok" if outcome.tag is Tag.OK else "failed", took
+
+
+_Said = tuple[int, str, str, float | None]
+
+
+def lines(events: Iterable[Recorded]) -> tuple[Line, ...]:
+    """Tell a whole run."""
+    timeline = Timeline()
+    told = [timeline.tell(event) for event in events]
+    return tuple(line for line in told if line is not None)
+
+
+def call_title(name: str, arguments: str) -> str:
+    """Write a call with its arguments on one short line."""
+    try:
+        given = decode_object(arguments)
+    except ValueError:
+        return f"{name}({short(arguments, 60)})"
+    return f"{name}({short(', '.join(f'{k}={_value(v)}' for k, v in given.items()), 80)})"
+
+
+def _value(value: Json) -> str:
+    return short(value, 60) if isinstance(value, str) else short(str(value), 40)
+
+
+def _answer(fact: ModelResponded) -> str:
+    spent = f"{tokens_of(fact.usage)} tokens"
+    if fact.usage.cost is not None:
+        spent += f", ${fact.usage.cost}"
+    if not fact.calls:
+        return f"the model answered ({spent}): {short(fact.text, SAID)}"
+    asked = ", ".join(call.name for call in fact.calls)
+    said = f", saying: {short(fact.text, SAID)}" if fact.text.strip() else ""
+    return f"the model asked for {short(asked)} ({spent}){said}"
+
+
+def _begin(fact: Fact) -> _Said | None:
+    match fact:
+        case RunAccepted():
+            going_on = f", going on from {fact.resumes}" if fact.resumes else ""
+            return 0, f"accepted: {fact.agent} in {fact.workspace}{going_on}", "", None
+        case RunAttached(epoch=1):
+            return 0, "taken up by a worker", "", None
+        case RunAttached():
+            return 0, f"goes on in a new Temporal run (link {fact.epoch} of its chain)", "", None
+        case RunDefined():
+            return 0, f"defined: fingerprint {fact.fingerprint[:12]}, {_counted(fact)}", "", None
+        case RunRefused():
+            return 0, f"refused: {'; '.join(fact.problems)}", "failed", None
+        case RunEnded():
+            outcome = "ok" if fact.status == "completed" else "failed"
+            why = f": {short(fact.message, 160)}" if fact.message else ""
+            return 0, f"{fact.status} ({fact.reason}, by {fact.by}){why}", outcome, None
+        case _:
+            return None
+
+
+def _counted(fact: RunDefined) -> str:
+    names = ", ".join(item.name for item in fact.items)
+    return f"{len(fact.items)} item{'s' if len(fact.items) > 1 else ''}: {short(names)}"
+
+
+def _people(fact: Fact) -> _Said | None:
+    match fact:
+        case InputAsked():
+            return 2, f"asks a person: {short(fact.question.text, 160)}", "waiting", None
+        case InputSettled():
+            said = f": {short(fact.answer)}" if fact.answer else ""
+            return 2, f"question {fact.how.value} by {fact.by}{said}", "", None
+        case InputLate():
+            return 2, f"an answer of {fact.by} came too late: {short(fact.answer)}", "", None
+        case StopRequested():
+            reason = f": {short(fact.reason)}" if fact.reason else ""
+            return 0, f"stop asked for by {fact.by}{reason}", "", None
+        case RunWaiting():
+            return 1, f"waits for {fact.on} {fact.ref}".strip(), "waiting", None
+        case RunResumed():
+            return 1, "goes on", "", None
+        case _:
+            return None
+
+
+def _findings(fact: Fact) -> _Said | None:
+    match fact:
+        case FindingRecorded():
+            where = f" in {fact.path}" if fact.path else ""
+            return 2, f"finding ({fact.severity}){where}: {short(fact.title)}", "", None
+        case FindingsClaimed():
+            return 2, f"{len(fact.fingerprints)} findings claimed", "", None
+        case ReceiptWritten():
+            text = f"receipt for {fact.module or 'the workspace'}: {fact.result}"
+            return 2, f"{text}, {short(fact.text)}" if fact.text else text, "", None
+        case _:
+            return None

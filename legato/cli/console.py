@@ -1,0 +1,116 @@
+"""How a command speaks: its result on stdout for people or programs, all else on stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from domain.errors import to_json
+from legato.cli.screens.errors import error_screen
+from legato.door import open_door
+from legato.settings import Settings, environment, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine
+
+    from rich.console import RenderableType
+
+    from domain.errors import LegatoError
+    from legato.door import Door
+
+T = TypeVar("T")
+AnyCallable = TypeVar("AnyCallable", bound="Callable[..., Any]")
+
+
+def _console(*, stderr: bool) -> Console:
+    """Make a console; what is not a terminal is not folded at 80 columns."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 140
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, width=width)
+
+
+@dataclass
+class Call:
+    """One call of the program: how its output is wanted."""
+
+    json: bool = False
+    out: Console = field(default_factory=lambda: _console(stderr=False))
+    err: Console = field(default_factory=lambda: _console(stderr=True))
+
+    def settings(self) -> Settings:
+        """Read the settings; raises `settings_invalid`."""
+        return load_settings(environment())
+
+    def show(self, value: object, screen: Callable[[], RenderableType]) -> None:
+        """Give the result: one JSON document, or the screen for people."""
+        if self.json:
+            self.write_json(value, indent=2)
+        else:
+            self.out.print(screen(), soft_wrap=True)
+
+    def write_json(self, value: object, *, indent: int | None = None) -> None:
+        """Write one JSON document and end its line."""
+        sys.stdout.write(json.dumps(plain(value), indent=indent) + "\n")
+        sys.stdout.flush()
+
+    def progress(self, text: str) -> None:
+        """Say how far long work is, on stderr."""
+        self.err.print(Text(text, style="dim"))
+
+    def fail(self, error: LegatoError) -> None:
+        """Say what went wrong and what to do next."""
+        if self.json:
+            self.write_json(to_json(error), indent=2)
+        else:
+            self.err.print(error_screen(error), soft_wrap=True)
+
+    @asynccontextmanager
+    async def door(self) -> AsyncGenerator[Door]:
+        """Open the front door as the command line."""
+        async with open_door(self.settings(), "cli", progress=self.progress) as opened:
+            yield opened
+
+
+def plain(value: object) -> object:
+    """Turn dataclasses, mappings and tuples into what JSON knows."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in cast("list[object]", value)]
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
+def _want_json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's own signature
+    call = ctx.find_object(Call)
+    if call is not None and value:
+        call.json = True
+
+
+def json_option(command: AnyCallable) -> AnyCallable:
+    """Let a command take `--json`."""
+    option = click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_want_json,
+        help="Print exactly one JSON document on stdout.",
+    )
+    return option(command)
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's asynchronous part to its end."""
+    return asyncio.run(work)

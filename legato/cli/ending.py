@@ -1,0 +1,84 @@
+"""How a run stands when its following ends: the exit status, and the result for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from domain.errors import LegatoError, to_json
+from domain.runs.overview import Overview
+from domain.runs.recorded import facts_of
+from domain.runs.run import Status
+from legato.readings import answer_command, overview_of, profile_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from domain.runs.recorded import Recorded
+
+REFUSED = 3
+EXITS = {
+    Status.COMPLETED: 0,
+    Status.WAITING: 5,
+    Status.ESCALATED: 5,
+    Status.STOPPED: 6,
+    Status.SUPERSEDED: 6,
+}
+"""The exit status of `run` by the run's status; every other status is 1."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What following came to: `error` says what is left to do where it is not `completed`."""
+
+    seen: Overview
+    profile: str
+    page: str
+    exit: int
+    error: LegatoError | None
+
+
+def ended(events: Sequence[Recorded], page: str) -> Ended:
+    """Judge a run by its events; `page` is its address in the Temporal UI."""
+    seen = overview_of(events)
+    status = Status(seen.state.status)
+    refusal = any(fact.type == "run.refused" for fact in facts_of(events))
+    exit_status = REFUSED if refusal else EXITS.get(status, 1)
+    return Ended(seen, profile_of(events), page, exit_status, _error(seen, status))
+
+
+def ending_json(end: Ended) -> dict[str, object]:
+    """Give the run with all its figures, and the error beside it where there is one."""
+    found: dict[str, object] = {"ok": end.error is None, **end.seen.flat()}
+    found |= {"profile": end.profile, "ui": end.page, "exit": end.exit}
+    return found if end.error is None else {**found, "error": to_json(end.error)["error"]}
+
+
+def _error(seen: Overview, status: Status) -> LegatoError | None:
+    run_id, state = seen.identity.run_id, seen.state
+    details: dict[str, object] = {"run_id": run_id, "status": status.value}
+    show = f"see `legato show {run_id}`"
+    match status:
+        case Status.COMPLETED:
+            return None
+        case Status.WAITING:
+            return _waits(seen, details)
+        case Status.STOPPED:
+            said = f"the run was stopped by {state.by}"
+            return LegatoError("run_stopped", said, cause=state.message, next=show, details=details)
+        case _:
+            code = state.reason or f"run_{status.value}"
+            said = state.message or f"the run ended as {status.value}"
+            return LegatoError(code, said, cause=code, next=show, details=details)
+
+
+def _waits(seen: Overview, details: dict[str, object]) -> LegatoError:
+    run_id, asked = seen.identity.run_id, seen.waits.open_questions
+    commands = [answer_command(run_id, one.input_id, one.choices) for one in asked]
+    return LegatoError(
+        "waits_for_person",
+        asked[0].text if asked else f"the run waits for {seen.waits.waiting_on}",
+        cause="the run goes on once this is answered",
+        next=commands[0] if commands else f"see `legato show {run_id}`",
+        details={**details, "commands": commands},
+    )

@@ -1,0 +1,140 @@
+"""Starts a run and tells it as it happens, until it ends or only a person can move it on."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.status import Status as Spinner
+from rich.text import Text
+
+from domain.errors import LegatoError
+from domain.runs.overview import doing
+from domain.runs.run import Run, evolve
+from domain.runs.timeline import Timeline
+from legato.addresses import run_page
+from legato.cli.console import run_async
+from legato.cli.ending import ended, ending_json
+from legato.cli.screens.ending import ending_screen
+from legato.cli.screens.timeline import line_screen
+from legato.door import check_request, launch, new_id, wait
+from legato.readings import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from domain.agents.request import AgentRequest
+    from domain.events import RunAccepted
+    from domain.runs.recorded import Recorded
+    from legato.cli.console import Call
+    from legato.cli.ending import Ended
+    from legato.door import Door
+
+INTERRUPTED = 130
+
+
+@dataclass
+class Teller:
+    """Prints each event's line, and on a terminal what the run is doing below them."""
+
+    console: Console
+    spinner: Spinner | None
+    timeline: Timeline = field(default_factory=Timeline)
+    run: Run = field(default_factory=Run)
+
+    def tell(self, event: Recorded) -> None:
+        """Take one event."""
+        self.run = evolve(self.run, event.fact)
+        line = self.timeline.tell(event)
+        if line is not None:
+            self.console.print(line_screen(line), soft_wrap=True)
+        if self.spinner is not None:
+            self.spinner.update(Text(doing(self.run)))
+
+
+def start(call: Call, request: AgentRequest, *, detach: bool = False) -> int:
+    """Start a run and follow it to its end unless `detach`; gives the exit status.
+
+    Ctrl-C ends the following, not the run: it is said how to stop that, exit status 130.
+    """
+    check_request(request)
+    run_id = new_id()
+    accepted: list[str] = []
+    try:
+        return run_async(_start(call, request, run_id, accepted, detach=detach))
+    except KeyboardInterrupt:
+        call.fail(interruption(run_id, accepted=bool(accepted)))
+        return INTERRUPTED
+
+
+async def _start(
+    call: Call, request: AgentRequest, run_id: str, accepted: list[str], *, detach: bool
+) -> int:
+    async with call.door() as door:
+        fact = await launch(door, request, run_id=run_id)
+        accepted.append(run_id)
+        if detach:
+            _say_accepted(call, door, fact)
+            return 0
+        call.progress(f"run {run_id}")
+        return await follow_to_end(call, door, run_id)
+
+
+def _say_accepted(call: Call, door: Door, fact: RunAccepted) -> None:
+    page = page_of(door, fact.workflow_id, ())
+    row: dict[str, object] = {"ok": True, "run_id": fact.run_id, "workflow_id": fact.workflow_id}
+    row |= {"status": "queued", "agent": fact.agent, "session": fact.session, "ui": page}
+    said = f"accepted: {fact.run_id}\nfollow it with `legato log {fact.run_id} --follow`"
+    call.show(row, lambda: Text(said))
+
+
+async def follow_to_end(call: Call, door: Door, run_id: str) -> int:
+    """Tell a run as it happens, then how it ended; gives the exit status."""
+    end = await followed(call, door, run_id)
+    call.show(ending_json(end), lambda: ending_screen(end))
+    return end.exit
+
+
+async def followed(call: Call, door: Door, run_id: str) -> Ended:
+    """Tell a run as it happens; gives how it stands once that is over."""
+    console = call.err if call.json else call.out
+    with _spinning(console) as spinner:
+        teller = Teller(console, spinner)
+        await wait(door, run_id, teller.tell)
+    events = await read_run(door.ledger, run_id)
+    accepted = teller.run.accepted
+    workflow = accepted.workflow_id if accepted is not None else ""
+    return ended(events, page_of(door, workflow, teller.run.temporal_runs))
+
+
+def page_of(door: Door, workflow_id: str, temporal_runs: Sequence[str]) -> str:
+    """Give a run's address in the Temporal UI; "" where the UI's is not known."""
+    newest = temporal_runs[-1] if temporal_runs else ""
+    return runpage_of(door.stack.ui_address, door.stack.temporal_namespace, workflow_id, newest)
+
+
+def _spinning(console: Console) -> AbstractContextManager[Spinner | None]:
+    """Show what is being done where a person looks; elsewhere nothing moves."""
+    if not console.is_terminal:
+        return nullcontext()
+    return console.status(Text("waiting for the run to begin"))
+
+
+def interruption(run_id: str, *, accepted: bool) -> LegatoError:
+    """Say what Ctrl-C left behind."""
+    if not accepted:
+        return LegatoError(
+            "interrupted",
+            "interrupted before the run was known to be accepted",
+            next=f"`legato show {run_id}` tells whether it was",
+            details={"run_id": run_id},
+        )
+    return LegatoError(
+        "interrupted",
+        f"no longer followed; run {run_id} goes on",
+        next=f"`legato log {run_id} --follow` follows it, `legato stop {run_id}` ends it",
+        details={"run_id": run_id},
+    )

@@ -1,0 +1,49 @@
+"""The command `ledger verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from ledger.verify import verify
+from legato.cli.console import Call, json_option, run_async
+
+if TYPE_CHECKING:
+    from ledger.verify import VerifyReport
+
+
+@click.group("ledger")
+@json_option
+def ledger_command() -> None:
+    """Check the ledger."""
+
+
+@ledger_command.command("verify")
+@json_option
+@click.pass_obj
+def verify_command(call: Call) -> int:
+    """Recompute every chain, blob and head row of the ledger.
+
+    Exit status 0 where all holds, 1 where anything differs.
+    """
+
+    async def work() -> VerifyReport:
+        async with call.door() as door:
+            return await verify(door.ledger)
+
+    report = run_async(work())
+    call.show(report, lambda: _screen(report))
+    return 0 if report.ok else 1
+
+
+def _screen(report: VerifyReport) -> Text:
+    text = Text()
+    counted = ", ".join(f"{count} {what}" for what, count in report.checked.items())
+    if report.ok:
+        return text.append("ok", style="green").append(f"  {counted}: all holds")
+    text.append(f"{len(report.problems)} problems", style="bold red").append(f" in {counted}")
+    for one in report.problems:
+        text.append(f"\n  {one.stream} at {one.version}: {one.what}\n    next: {one.next}")
+    return text

@@ -1,0 +1,120 @@
+"""The program: finds the command, runs it, and turns whatever it ends with into an exit status."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from domain.errors import LegatoError, bug, rule_of
+from legato.cli.console import Call, json_option
+from legato.leave import leave
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C: 128 and the signal's number, as shells have it."""
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "up": ("stack", "Start the embedded stack, or find it running"),
+    "down": ("stack", "Stop the embedded stack"),
+    "status": ("stack", "Addresses and parts of the stack; starts nothing"),
+    "doctor": ("doctor", "Look for what is wrong here, with a next step for each; starts nothing"),
+    "run": ("run", "Start an agent and follow it to its end"),
+    "send": ("steer", "Send a message to a run"),
+    "answer": ("steer", "Answer what a run asks"),
+    "stop": ("steer", "End a run now"),
+    "runs": ("runs", "List runs, the youngest first"),
+    "show": ("show", "One run on one screen, or one of its model requests"),
+    "log": ("log", "The events of a run, as they stand in the ledger"),
+    "inbox": ("inbox", "What people are asked, over all runs"),
+    "ledger": ("ledger", "Check the ledger"),
+    "replay": ("replay", "Replay a run's Temporal histories and fold its events anew"),
+    "roles": ("roles", "The agents that there are"),
+}
+"""Each command with its module in this package and what its line in the help says."""
+
+
+class Commands(click.Group):
+    """Loads a command's module when it is asked for: the others cost no time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List all commands in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command; None for an unknown name."""
+        del ctx
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        module = importlib.import_module(f"legato.cli.{row[0]}")
+        found = getattr(module, f"{cmd_name}_command")
+        return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without loading them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 ok, 1 failed, 2 usage, 3 refused, 4 not found, 5 waits for a person, "
+    "6 stopped, 7 stack not reachable.",
+)
+@click.version_option(version("legato"), message="%(version)s")
+@json_option
+def legato() -> None:
+    """Durable, ledgered runs of AI agents on Temporal."""
+
+
+def main() -> NoReturn:
+    """Run the program and leave with its exit status."""
+    leave(run_program(sys.argv[1:]))
+
+
+def run_program(arguments: Sequence[str]) -> int:
+    """Run one command; gives the exit status, everything else has been said."""
+    call = Call(json="--json" in arguments)
+    try:
+        ended = legato.main(list(arguments), prog_name="legato", standalone_mode=False, obj=call)
+    except click.exceptions.Exit as exc:
+        return exc.exit_code
+    except click.ClickException as exc:
+        return _fail(call, _usage(exc))
+    except LegatoError as exc:
+        return _fail(call, exc)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        return 0
+    except Exception as exc:  # noqa: BLE001 - the last place where an error can be told
+        traceback.print_exc(file=sys.stderr)
+        return _fail(call, bug("internal", f"the command broke: {type(exc).__name__}: {exc}"))
+    return ended if isinstance(ended, int) else 0
+
+
+def _fail(call: Call, error: LegatoError) -> int:
+    call.fail(error)
+    return rule_of(error.code, error.kind).exit
+
+
+def _usage(exc: click.ClickException) -> LegatoError:
+    """Turn a wrong command line into an error of ours."""
+    ctx = exc.ctx if isinstance(exc, click.UsageError) else None
+    command = ctx.command_path if ctx is not None else "legato"
+    return LegatoError(
+        "usage",
+        exc.format_message(),
+        cause=ctx.command.get_usage(ctx).removeprefix("Usage: ") if ctx is not None else "",
+        next=f"see `{command} --help`",
+    )

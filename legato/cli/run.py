@@ -1,0 +1,122 @@
+"""The command `run`: starts an agent and follows it to its end."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from domain.agents.profile import Profile
+from domain.agents.request import AgentRequest
+from domain.runs.budget import Budget
+from domain.runs.model_name import Provider, parse_model
+from legato.cli.console import Call, json_option
+from legato.cli.follow import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Unpack
+
+MODEL_HELP = "Which model: anthropic:NAME, openai:NAME, ollama:NAME, URL#NAME, script:FILE, ..."
+
+
+class Limits(TypedDict):
+    """What a run may use, as the command line says it."""
+
+    max_steps: int | None
+    max_tokens: int | None
+    max_cost: str | None
+    max_output_tokens: int
+
+
+class RunOptions(Limits):
+    """Everything that `run` takes."""
+
+    agent: str
+    message: str
+    workspace: str
+    model: str
+    profile: str | None
+    checks: tuple[str, ...]
+    fixers: tuple[str, ...]
+    unattended: bool
+    detach: bool
+
+
+def limit_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Let a command take the limits of a run."""
+    options = (
+        click.option("--max-steps", type=click.IntRange(0), help="At most so many model calls."),
+        click.option("--max-tokens", type=click.IntRange(0), help="At most so many tokens in all."),
+        click.option("--max-cost", metavar="USD", help="At most so many US dollars."),
+        click.option(
+            "--max-output-tokens",
+            type=click.IntRange(1),
+            default=4096,
+            show_default=True,
+            help="At most so many tokens in one answer.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command("run")
+@click.argument("agent")
+@click.argument("message", default="")
+@click.option("--workspace", "-w", default="", metavar="PATH", help="The folder it works in.")
+@click.option("--model", "-m", default="", help=MODEL_HELP)
+@click.option("--profile", type=click.Choice([p.value for p in Profile]), help="Its authority.")
+@click.option("--reader", "profile", flag_value=Profile.READER.value, help="--profile reader")
+@click.option("--writer", "profile", flag_value=Profile.WRITER.value, help="--profile writer")
+@click.option("--check", "checks", multiple=True, metavar="CMD", help="A command that must pass.")
+@click.option("--fixer", "fixers", multiple=True, metavar="CMD", help="A command that repairs.")
+@limit_options
+@click.option("--unattended", is_flag=True, help="Nobody is there to answer questions.")
+@click.option("--detach", "-d", is_flag=True, help="Return as soon as it is accepted.")
+@json_option
+@click.pass_obj
+def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
+    """Start AGENT (see `legato roles`) with MESSAGE and follow it to its end.
+
+    Exit status: 0 completed, 1 failed, 3 refused, 5 waits for a person (the run goes on once
+    it is answered), 6 stopped, 130 after Ctrl-C (the run goes on).
+    """
+    profile = given["profile"]
+    request = AgentRequest(
+        role=given["agent"],
+        message=given["message"],
+        model=absolute_model(given["model"]),
+        profile=None if profile is None else Profile(profile),
+        workspace=absolute(given["workspace"]),
+        checks=given["checks"],
+        fixers=given["fixers"],
+        attended=not given["unattended"],
+        budget=budget_of(given),
+        max_tokens=given["max_output_tokens"],
+    )
+    return start(call, request, detach=given["detach"])
+
+
+def budget_of(limits: Limits) -> Budget:
+    """Turn the options into a run's hard limits."""
+    return Budget(steps=limits["max_steps"], tokens=limits["max_tokens"], cost=limits["max_cost"])
+
+
+def absolute(path: str) -> str:
+    """Write a folder as it is found from here; "" stays "" for no folder."""
+    return os.path.realpath(os.path.expanduser(path)) if path else ""  # noqa: PTH111 - text in, text out
+
+
+def absolute_model(name: str) -> str:
+    """Write a script's file as it is found from here; other names stay.
+
+    Raises `model_unknown`.
+    """
+    if not name:
+        return ""
+    parsed = parse_model(name)
+    return f"script:{absolute(parsed.model)}" if parsed.provider is Provider.SCRIPT else name

@@ -1,0 +1,1 @@
+"""What people are shown: each function turns a result into something rich can print."""

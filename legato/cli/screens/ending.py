@@ -1,0 +1,29 @@
+"""The end of a followed run as people read it: status, what changed, cost, what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from legato.cli.screens.overview import headline, question_screen, spent_text
+from legato.cli.screens.stack import facts
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from legato.cli.ending import Ended
+
+
+def ending_screen(end: Ended) -> RenderableType:
+    """Show how a run stands once nobody follows it any more."""
+    seen = end.seen
+    shown: list[RenderableType] = [Text(), headline(seen)]
+    shown += [question_screen(seen.identity.run_id, one) for one in seen.waits.open_questions]
+    changed = "\n".join(seen.work.changed) or "nothing known"
+    rows = [("changed", changed), ("spent", spent_text(seen))]
+    if end.error is not None and end.error.code != "waits_for_person":
+        rows.append(("next", end.error.next))
+    rows += [("see", f"legato show {seen.identity.run_id}"), ("Temporal UI", end.page)]
+    return Group(*shown, facts(rows))

@@ -1,0 +1,121 @@
+"""One run on one screen, as people read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from domain.runs.recorded import short
+from legato.cli.screens.stack import facts
+from legato.cli.screens.timeline import timeline_screen
+from legato.readings import answer_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from domain.runs.overview import AskedView, Overview
+    from domain.runs.timeline import Line
+
+STYLES = {
+    "completed": "bold green",
+    "running": "bold cyan",
+    "queued": "bold cyan",
+    "waiting": "bold yellow",
+    "stopping": "bold yellow",
+}
+
+
+def status_text(status: str) -> Text:
+    """Write a status in its colour."""
+    return Text(status, style=STYLES.get(status, "bold red"))
+
+
+def run_screen(seen: Overview, profile: str, told: Sequence[Line], ui: str) -> RenderableType:
+    """Show a run whole: status, place, waits, changes, cost, identity, timeline."""
+    shown: list[RenderableType] = [headline(seen), facts(_present(seen))]
+    shown += [question_screen(seen.identity.run_id, one) for one in seen.waits.open_questions]
+    shown += [facts([*_work(seen), *_identity(seen, profile), ("Temporal UI", ui)])]
+    shown += [Text("timeline (UTC)", style="bold"), timeline_screen(told)]
+    return Group(*shown)
+
+
+def headline(seen: Overview) -> Text:
+    """Say which run it is and how it stands."""
+    state = seen.state
+    text = status_text(state.status)
+    text.append(f"  {seen.identity.agent} in {seen.identity.workspace}", style="bold")
+    text.append(f"  {seen.identity.run_id}", style="dim")
+    if state.reason and state.status != "completed":
+        by = f" by {state.by}" if state.by else ""
+        text.append(f"\nwhy: {state.reason}{by}", style="")
+        text.append(f": {short(state.message, 400)}" if state.message else "")
+    return text
+
+
+def _present(seen: Overview) -> list[tuple[str, str]]:
+    place, waits = seen.place, seen.waits
+    where = f"item {place.item} of {len(place.items)}, turn {place.turn}, step {place.step}"
+    where += f", repair {place.repair}" if place.repair else ""
+    marks = {"done": "done", "now": "now", "todo": "to do", "not_done": "not done"}
+    items = "  ".join(f"{item.name} [{marks[item.state]}]" for item in place.items)
+    waits_for = f"{waits.waiting_on} {waits.waiting_ref}".strip()
+    return [
+        ("now", seen.state.doing),
+        ("where", where if place.items and place.turn else ""),
+        ("sequence", items),
+        ("waits for", waits_for),
+        ("unknown effects", str(waits.unknown_effects or "")),
+    ]
+
+
+def question_screen(run_id: str, asked: AskedView) -> RenderableType:
+    """Show an open question and the command that answers it."""
+    text = Text("question ", style="bold yellow").append(f"{asked.input_id}: ", style="bold")
+    text.append(asked.text, style="")
+    rows = [
+        ("  choices", " | ".join(asked.choices)),
+        ("  who", ", ".join(asked.who)),
+        ("  since", asked.since),
+        ("  expires", asked.expires_at or "never"),
+        ("  answer with", answer_command(run_id, asked.input_id, asked.choices)),
+    ]
+    return Group(text, facts(rows))
+
+
+def _work(seen: Overview) -> list[tuple[str, str]]:
+    work = seen.work
+    receipts = [f"{one.module or '.'}: {one.result}, {short(one.text)}" for one in work.receipts]
+    return [
+        ("changed", "\n".join(work.changed) or "nothing known"),
+        ("findings", str(work.findings or "")),
+        ("receipts", "\n".join(receipts)),
+        ("spent", spent_text(seen)),
+    ]
+
+
+def spent_text(seen: Overview) -> str:
+    """Say what a run has used."""
+    cost = seen.cost
+    money = f"${cost.cost}"
+    if cost.cost_unknown:
+        money += f" and {cost.cost_unknown} model calls of unknown price"
+    return f"{cost.steps} model calls, {cost.calls} tool calls, {cost.tokens} tokens, {money}"
+
+
+def _identity(seen: Overview, profile: str) -> list[tuple[str, str]]:
+    what, state = seen.identity, seen.state
+    return [
+        ("agent", f"{what.agent} ({profile})"),
+        ("model", what.model or "none"),
+        ("fingerprint", what.fingerprint),
+        ("workspace", what.workspace_path),
+        ("confinement", what.confinement),
+        ("accepted", state.accepted_at),
+        ("ended", state.ended_at),
+        ("goes on from", what.resumes),
+        ("notes", "\n".join(what.notes)),
+    ]

@@ -1,0 +1,62 @@
+"""Lists of runs and of agents as people read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from legato.cli.screens.overview import status_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import RenderableType
+
+    from domain.agents.roles import Role
+    from legato.readings import Listed
+
+SHORT = 13
+"""So much of an id tells runs apart that began in different milliseconds."""
+
+
+def runs_screen(listed: Listed) -> RenderableType:
+    """Show runs, one a line."""
+    if not listed.rows:
+        return Text('no runs yet; start one with `legato run AGENT "message"`')
+    table = _table("run", "status", "agent", "workspace", "begun (UTC)", "items", "tokens", "cost")
+    for row in listed.rows:
+        waits = f" ({row['waiting_on']})" if row["waiting_on"] else ""
+        cost = f"${row['cost']}" + (" + unknown" if row["cost_unknown"] else "")
+        table.add_row(
+            str(row["run_id"])[:SHORT],
+            status_text(str(row["status"])).append(waits),
+            str(row["agent"]),
+            str(row["workspace"]),
+            str(row["accepted_at"])[:19],
+            f"{row['items_done']}/{row['items']}",
+            str(row["tokens"]),
+            cost,
+        )
+    more = Text("older runs are left out; `legato runs --all` lists them", style="dim")
+    return Group(table, more) if listed.more else table
+
+
+def roles_screen(roles: Iterable[Role]) -> RenderableType:
+    """Show the agents that there are."""
+    table = _table("agent", "profile", "needs", "what it does")
+    for role in roles:
+        needs = {"model": role.needs_model, "workspace": role.needs_workspace}
+        needs["check"] = role.needs_checks
+        listed = ", ".join(name for name, needed in needs.items() if needed)
+        table.add_row(role.name, role.default_profile.value, listed, role.summary)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table

@@ -1,0 +1,69 @@
+"""The stack as people read it: addresses, and each part with its process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from legato.settings import without_password
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from legato.embedded import PartStatus, StackStatus
+
+STYLES = {"ready": "green", "failed": "red", "stopped": "dim"}
+
+
+def stack_screen(status: StackStatus, home: Path) -> RenderableType:
+    """Show how the stack stands."""
+    word = status.status.value
+    kind = "embedded stack" if status.embedded else "your own servers"
+    head = Text().append(word, style=STYLES.get(word, "yellow")).append(f"  {kind}")
+    shown: list[RenderableType] = [head, facts(_addresses(status, home))]
+    if status.reason is not None:
+        shown.append(Text(f"why: {status.reason.message} {status.reason.cause}".rstrip()))
+        shown.append(Text(f"next: {status.reason.next}"))
+    if status.parts:
+        shown.append(_parts(status.parts))
+    return Group(*shown)
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> Text:
+    """Show names and values in two columns, addresses unbroken; empty values are left out."""
+    filled = [(name, value) for name, value in rows if value]
+    wide = max((len(name) for name, _ in filled), default=0) + 2
+    text = Text(no_wrap=True, overflow="ignore")
+    for name, value in filled:
+        first, *others = value.splitlines()
+        text.append(name.ljust(wide), style="bold").append(f"{first}\n")
+        for other in others:
+            text.append(f"{' ' * wide}{other}\n")
+    text.rstrip()
+    return text
+
+
+def _addresses(status: StackStatus, home: Path) -> list[tuple[str, str]]:
+    return [
+        ("home", str(home)),
+        ("Temporal", status.temporal_address),
+        ("Temporal UI", status.ui_address),
+        ("database", without_password(status.database_url)),
+        ("versions", ", ".join(f"{name} {what}" for name, what in status.versions.items())),
+    ]
+
+
+def _parts(parts: Iterable[PartStatus]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("part", "state", "pid", "restarts"):
+        table.add_column(column)
+    for part in parts:
+        state = Text("alive", style="green") if part.alive else Text("gone", style="red")
+        table.add_row(part.name, state, str(part.pid or ""), str(part.restarts))
+    return table

@@ -1,0 +1,85 @@
+"""The commands `send`, `answer` and `stop`: what people say to a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from legato.cli.console import Call, json_option, run_async
+from legato.door import answer, new_id, send, stop
+from legato.readings import find_run
+
+if TYPE_CHECKING:
+    from ledger.accept import Accepted
+
+RUN_HELP = "RUN is a run's id or a beginning of it with at least 8 characters."
+
+
+@click.command("send", epilog=RUN_HELP)
+@click.argument("run")
+@click.argument("message")
+@click.option("--later", is_flag=True, help="Do not steer this run: the session's next run.")
+@json_option
+@click.pass_obj
+def send_command(call: Call, run: str, message: str, *, later: bool) -> int:
+    """Send MESSAGE to an open run: delivered at its next step, or after its end for --later."""
+
+    async def work() -> tuple[str, Accepted]:
+        async with call.door() as door:
+            run_id = await find_run(door.ledger, run)
+            sent = await send(door, run_id, message, submission=new_id(), later=later)
+            return run_id, sent
+
+    run_id, accepted = run_async(work())
+    when = "after its end, in the session's next run" if later else "at its next step"
+    _say(call, run_id, accepted, f"accepted: {run_id} is given it {when}", later=later)
+    return 0
+
+
+@click.command("answer", epilog=RUN_HELP)
+@click.argument("run")
+@click.argument("input_id", metavar="INPUT")
+@click.argument("words", nargs=-1, required=True, metavar="ANSWER...")
+@json_option
+@click.pass_obj
+def answer_command(call: Call, run: str, input_id: str, words: tuple[str, ...]) -> int:
+    """Answer the question INPUT of a run (see `legato inbox`); the first answer wins.
+
+    Several words are joined by spaces. Where the question has choices, write one exactly.
+    """
+    text = " ".join(words)
+
+    async def work() -> tuple[str, Accepted]:
+        async with call.door() as door:
+            run_id = await find_run(door.ledger, run)
+            return run_id, await answer(door, run_id, input_id, text, submission=new_id())
+
+    run_id, accepted = run_async(work())
+    _say(call, run_id, accepted, f"answered: {run_id} goes on", input_id=input_id, answer=text)
+    return 0
+
+
+@click.command("stop", epilog=RUN_HELP)
+@click.argument("run")
+@click.option("--reason", default="", help="Why, for those who look at the run later.")
+@json_option
+@click.pass_obj
+def stop_command(call: Call, run: str, reason: str) -> int:
+    """End a run now: what runs is cancelled, what was done stays. Accepted at once."""
+
+    async def work() -> tuple[str, Accepted]:
+        async with call.door() as door:
+            run_id = await find_run(door.ledger, run)
+            return run_id, await stop(door, run_id, reason, submission=new_id())
+
+    run_id, accepted = run_async(work())
+    _say(call, run_id, accepted, f"accepted: {run_id} is being stopped", reason=reason)
+    return 0
+
+
+def _say(call: Call, run_id: str, accepted: Accepted, said: str, **more: object) -> None:
+    row: dict[str, object] = {"ok": True, "run_id": run_id, "event_id": accepted.event}
+    row |= {"stream": accepted.stream, "version": accepted.version, **more}
+    call.show(row, lambda: Text(said))

@@ -1,0 +1,173 @@
+"""What is read out of the ledger to be shown: one run, all runs, and what people are asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from domain.agents.roles import ROLES
+from domain.errors import bug, refused
+from domain.events import InputAsked, InputSettled
+from domain.ids import run_stream
+from domain.runs.overview import overview
+from domain.runs.recorded import Recorded, facts_of
+from domain.runs.run import OPEN
+from ledger.reads import find_streams, list_streams, read_since, read_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from domain.runs.overview import Overview
+    from ledger.connect import Ledger
+    from ledger.reads import Stored
+
+LEAST_PREFIX = 8
+_AT_ONCE = 4
+_PAGE = 1000
+_ALL = 1_000_000
+_ROW = (
+    *("run_id", "workflow_id", "agent", "workspace", "workspace_path", "entry", "session"),
+    *("status", "reason", "by", "waiting_on", "unknown_effects"),
+    *("accepted_at", "started_at", "ended_at", "model", "fingerprint"),
+    *("items_done", "turn", "step", "steps", "calls", "tokens", "cost", "cost_unknown"),
+)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Rows of runs, the youngest first; `more` tells that older ones were left out."""
+
+    rows: tuple[dict[str, object], ...]
+    more: bool
+
+
+def recorded(stored: Stored) -> Recorded:
+    """Turn what stands in the ledger into what views are folded from."""
+    return Recorded(
+        version=stored.version,
+        event_id=str(stored.envelope["event_id"]),
+        at=stored.recorded_at,
+        actor=str(stored.envelope["actor"]),
+        fact=stored.fact,
+    )
+
+
+async def find_run(ledger: Ledger, written: str) -> str:
+    """Find a run by its id or a unique beginning of it.
+
+    Raises `run_not_found`, and `run_ambiguous` with all that it could be.
+    """
+    wanted = written.strip().lower()
+    found = await find_streams(ledger, run_stream(wanted)) if len(wanted) >= LEAST_PREFIX else []
+    if len(found) == 1:
+        return found[0].removeprefix("run/")
+    if found:
+        ids = [stream.removeprefix("run/") for stream in found]
+        raise refused(
+            "run_ambiguous",
+            f"{written!r} is the beginning of more than one run: {', '.join(ids)}",
+            next="write more of the run's id",
+            details={"runs": ids},
+        )
+    long = len(wanted) >= LEAST_PREFIX
+    raise refused(
+        "run_not_found",
+        f"there is no run {written!r}",
+        cause="" if long else f"a beginning needs at least {LEAST_PREFIX} characters",
+        next="list the runs with `legato runs`",
+    )
+
+
+async def read_run(ledger: Ledger, run_id: str) -> list[Recorded]:
+    """Read a run's events; raises `run_not_found`."""
+    events = [recorded(one) for one in await read_stream(ledger, run_stream(run_id))]
+    if not events:
+        raise refused(
+            "run_not_found",
+            f"there is no run {run_id!r}",
+            next="list the runs with `legato runs`",
+        )
+    return events
+
+
+def overview_of(events: Sequence[Recorded]) -> Overview:
+    """Fold a run's events; raises `run_without_beginning` where the stream is damaged."""
+    seen = overview(events)
+    if seen is None:
+        raise bug("run_without_beginning", "a run's stream does not begin with its acceptance")
+    return seen
+
+
+def profile_of(events: Sequence[Recorded]) -> str:
+    """Name the run's profile: the one asked for, or its role's own."""
+    request = next((f.request for f in facts_of(events) if f.type == "run.accepted"), None)
+    if request is None:
+        return ""
+    if request.profile is not None:
+        return request.profile.value
+    role = ROLES.get(request.role)
+    return "" if role is None else role.default_profile.value
+
+
+def row_of(events: Sequence[Recorded]) -> dict[str, object]:
+    """Give a run's row in a list: nothing in it depends on now."""
+    seen = overview_of(events)
+    flat = seen.flat()
+    row = {name: flat[name] for name in _ROW}
+    row["items"] = len(seen.place.items)
+    row["open_questions"] = len(seen.waits.open_questions)
+    row["profile"] = profile_of(events)
+    return row
+
+
+async def list_runs(ledger: Ledger, *, limit: int | None, only_open: bool) -> Listed:
+    """List runs by folding their streams; `limit` None lists all."""
+    most = _ALL if limit is None else limit + 1
+    streams = await list_streams(ledger, "run", only_open=only_open, limit=most)
+    kept = streams if limit is None else streams[:limit]
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(stream: str) -> dict[str, object]:
+        async with gate:
+            return row_of(await read_run(ledger, stream.removeprefix("run/")))
+
+    rows = await asyncio.gather(*(one(stream) for stream in kept))
+    ordered = sorted(rows, key=lambda row: (str(row["accepted_at"]), str(row["run_id"])))
+    return Listed(tuple(reversed(ordered)), more=len(streams) > len(kept))
+
+
+async def list_questions(ledger: Ledger) -> list[dict[str, object]]:
+    """List what people are asked over all runs, the oldest question first.
+
+    Ended runs are among them where nobody has told what became of an effect.
+    """
+    found: list[dict[str, object]] = []
+    for run_id in await _asking(ledger):
+        events = await read_run(ledger, run_id)
+        seen = overview_of(events)
+        for asked in seen.waits.open_questions:
+            row: dict[str, object] = {"run_id": run_id, "agent": seen.identity.agent}
+            row |= {"workspace": seen.identity.workspace, "status": seen.state.status}
+            row |= {"run_open": seen.state.status in OPEN, **asdict(asked)}
+            found.append(row | {"command": answer_command(run_id, asked.input_id, asked.choices)})
+    return sorted(found, key=lambda row: str(row["since"]))
+
+
+async def _asking(ledger: Ledger) -> list[str]:
+    """Name the runs that have a question without an end, in the order of asking."""
+    mark, open_ = (0, 0), dict[tuple[str, str], None]()
+    while page := await read_since(ledger, mark, ("input.asked", "input.settled"), _PAGE):
+        for stored in page:
+            if isinstance(stored.fact, InputAsked):
+                open_[stored.stream, stored.fact.input_id] = None
+            elif isinstance(stored.fact, InputSettled):
+                open_.pop((stored.stream, stored.fact.input_id), None)
+        mark = (page[-1].order_key, page[-1].pos)
+    return list(dict.fromkeys(stream.removeprefix("run/") for stream, _ in open_))
+
+
+def answer_command(run_id: str, input_id: str, choices: Sequence[str]) -> str:
+    """Write the command that answers a question, its first choice filled in."""
+    answer = f'"{choices[0]}"' if choices else '"..."'
+    return f"legato answer {run_id} {input_id} {answer}"
