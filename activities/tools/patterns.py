@@ -25,6 +25,7 @@ _LOOKS_AROUND = re.compile(
     """,
     re.VERBOSE,
 )
+_RECURSION = re.compile(r"\(\?(?:R|&|P>|[+-]?\d)")
 _LEADING_FLAGS = re.compile(r"\(\?[is]+\)")
 
 
@@ -89,7 +90,12 @@ class Pattern:
 
 
 def compile_pattern(pattern: str, watch: Watch, *, is_regex: bool, ignore_case: bool) -> Pattern:
-    """Compile a pattern for lines; raises `invalid_pattern`."""
+    """Compile a pattern for lines; raises `invalid_pattern`.
+
+    A pattern that calls itself is one: it takes memory without bound.
+    """
+    if is_regex and _RECURSION.search(pattern):
+        raise _invalid("it calls itself, which is not supported")
     engine = _engine()
     source = pattern if is_regex else engine.escape(pattern)
     flags = engine.IGNORECASE if ignore_case else 0
@@ -98,12 +104,16 @@ def compile_pattern(pattern: str, watch: Watch, *, is_regex: bool, ignore_case: 
         local = not is_regex or not _LOOKS_AROUND.search(_LEADING_FLAGS.sub("", source, count=1))
         in_text = engine.compile(source, flags | engine.MULTILINE) if local else None
     except (engine.error, RecursionError, OverflowError, ValueError, TypeError) as exc:
-        raise refused(
-            "invalid_pattern",
-            f"the pattern is no regular expression: {exc}",
-            next="mend it, or search for plain text with regex=false",
-        ) from None
+        raise _invalid(str(exc)) from None
     return Pattern(watch, in_line, in_text)
+
+
+def _invalid(why: str) -> LegatoError:
+    return refused(
+        "invalid_pattern",
+        f"the pattern is no regular expression: {why}",
+        next="mend it, or search for plain text with regex=false",
+    )
 
 
 def _too_slow() -> LegatoError:

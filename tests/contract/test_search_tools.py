@@ -142,7 +142,11 @@ def test_a_catastrophic_pattern_ends_typed_and_soon(tmp_path: Path, pattern: str
     assert ("b:2" in outcome.text, "Found until then:" in outcome.text) == (True, True)
 
 
-@pytest.mark.parametrize("pattern", ["(", "[z-a]", "(?P<x>a)(?P<x", "*", "(?<=a+", "\\", "\\N{no}"])
+NO_PATTERNS = ["(", "[z-a]", "(?P<x>a)(?P<x", "*", "(?<=a+", "\\", "\\N{no}"]
+ENDLESS = ["(?R)", "(a(?1)?b)", "(?P<n>a)(?&n)", "(?P<n>a)(?P>n)"]
+
+
+@pytest.mark.parametrize("pattern", [*NO_PATTERNS, *ENDLESS])
 def test_a_pattern_that_is_none_is_refused_with_what_is_wrong(
     context: ToolContext, pattern: str
 ) -> None:
