@@ -1,0 +1,65 @@
+"""What detection gives: commands by what they are for, and the reason for each."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Commands of a workspace.
+
+    `tests` say whether it works, `style` whether it is formatted and linted, `fixers` mend
+    what `style` complains about. `why` tells in words where each came from, `missing` what
+    is set up but cannot be run here.
+    """
+
+    tests: tuple[str, ...] = ()
+    style: tuple[str, ...] = ()
+    fixers: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def without_tests(self) -> Found:
+        """Leave the test commands out."""
+        kept = tuple(line for line in self.why if not line.startswith(self.tests))
+        return replace(self, tests=(), why=kept if self.tests else self.why)
+
+
+def joined(*several: Found) -> Found:
+    """Put several together in order, each command once."""
+    return Found(
+        tests=_once(command for one in several for command in one.tests),
+        style=_once(command for one in several for command in one.style),
+        fixers=_once(command for one in several for command in one.fixers),
+        why=_once(line for one in several for line in one.why),
+        missing=_once(line for one in several for line in one.missing),
+    )
+
+
+def reason(command: str, why: str) -> str:
+    """Say where a command came from."""
+    return f"{command}: {why}"
+
+
+def on_path(program: str, search_path: str) -> bool:
+    """Tell whether a program can be started by name."""
+    return shutil.which(program, path=search_path) is not None
+
+
+def text_of(file: Path) -> str:
+    """Read a file of the workspace; empty where it is missing or no text."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _once(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))

@@ -1,0 +1,23 @@
+"""Git trees for runs: made before a run, committed after it, each step repeatable."""
+
+from __future__ import annotations
+
+from .changes import RUN_TRAILER, Change, File, commit_changes, show_changes
+from .make import Repository, find_repository, make_snapshot, make_worktree, remove_worktree
+from .place import Tree, branch_of, load_tree
+
+__all__ = [
+    "RUN_TRAILER",
+    "Change",
+    "File",
+    "Repository",
+    "Tree",
+    "branch_of",
+    "commit_changes",
+    "find_repository",
+    "load_tree",
+    "make_snapshot",
+    "make_worktree",
+    "remove_worktree",
+    "show_changes",
+]

@@ -1,0 +1,41 @@
+"""Reads a working tree into git objects through an index of our own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .git import git
+from .place import folder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .place import Tree
+
+
+def places(tree: Tree) -> dict[str, str]:
+    """Tell git where things are; the worktree's `.git`, which commands can write, is not asked."""
+    return {
+        "GIT_DIR": tree.own_git,
+        "GIT_COMMON_DIR": tree.common,
+        "GIT_WORK_TREE": tree.top,
+    }
+
+
+def index_file(home: Path, tree: Tree) -> Path:
+    """Tell where our index is: locks and marks in the tree's own have no effect on it."""
+    return folder_of(home, tree.run_id) / "index"
+
+
+def tree_object(home: Path, tree: Tree) -> str:
+    """Write the tree as it stands, ignored files and our links left out; gives the object."""
+    index = index_file(home, tree)
+    index.unlink(missing_ok=True)
+    with_index: Mapping[str, str] = {**places(tree), "GIT_INDEX_FILE": os.fspath(index)}
+    top = Path(tree.top)
+    git(top, "read-tree", tree.base or "HEAD", environment=with_index)
+    without = [f":(exclude,top,literal){name}" for name in tree.linked]
+    git(top, "add", "--all", "--", ":(top)", *without, environment=with_index)
+    return git(top, "write-tree", environment=with_index)
