@@ -113,7 +113,7 @@ async def followed(call: Call, door: Door, run_id: str) -> Ended:
 def page_of(door: Door, workflow_id: str, temporal_runs: Sequence[str]) -> str:
     """Give a run's address in the Temporal UI; "" where the UI's is not known."""
     newest = temporal_runs[-1] if temporal_runs else ""
-    return runpage_of(door.stack.ui_address, door.stack.temporal_namespace, workflow_id, newest)
+    return run_page(door.stack.ui_address, door.stack.temporal_namespace, workflow_id, newest)
 
 
 def _spinning(console: Console) -> AbstractContextManager[Spinner | None]:

@@ -35,6 +35,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "inbox": ("inbox", "What people are asked, over all runs"),
     "ledger": ("ledger", "Check the ledger"),
     "replay": ("replay", "Replay a run's Temporal histories and fold its events anew"),
+    "review-fix": ("review_fix", "Review and repair your repository on a branch of its own"),
+    "demo": ("demo", "Review+Fix on a small repository, its worker killed twice"),
     "roles": ("roles", "The agents that there are"),
 }
 """Each command with its module in this package and what its line in the help says."""
@@ -55,7 +57,7 @@ class Commands(click.Group):
         if row is None:
             return None
         module = importlib.import_module(f"legato.cli.{row[0]}")
-        found = getattr(module, f"{cmd_name}_command")
+        found = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return found if isinstance(found, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -10,9 +9,10 @@ import click
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
 from domain.runs.budget import Budget
-from domain.runs.model_name import Provider, parse_model
 from legato.cli.console import Call, json_option
 from legato.cli.follow import start
+from legato.paths import absolute, absolute_model
+from legato.workspaces import with_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,25 +98,10 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
     )
+    request = with_workspace(call.settings(), request)
     return start(call, request, detach=given["detach"])
 
 
 def budget_of(limits: Limits) -> Budget:
     """Turn the options into a run's hard limits."""
     return Budget(steps=limits["max_steps"], tokens=limits["max_tokens"], cost=limits["max_cost"])
-
-
-def absolute(path: str) -> str:
-    """Write a folder as it is found from here; "" stays "" for no folder."""
-    return os.path.realpath(os.path.expanduser(path)) if path else ""  # noqa: PTH111 - text in, text out
-
-
-def absolute_model(name: str) -> str:
-    """Write a script's file as it is found from here; other names stay.
-
-    Raises `model_unknown`.
-    """
-    if not name:
-        return ""
-    parsed = parse_model(name)
-    return f"script:{absolute(parsed.model)}" if parsed.provider is Provider.SCRIPT else name

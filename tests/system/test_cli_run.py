@@ -1,0 +1,101 @@
+"""`legato run` from the command line to the end of a real run, and what it leaves to see."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.support.stack import LiveStack, calls, text, until
+
+READ = ("read_file", {"path": "a.txt"})
+WRITE = ("write_file", {"path": "made.txt", "content": "made\n"})
+
+
+def test_a_run_works_in_the_workspace_and_ends_with_status_changes_and_cost(
+    stack: LiveStack,
+) -> None:
+    folder = stack.workspace("works", a__txt="hello\n")
+    model = stack.script("works", calls(READ), calls(WRITE), text("done"))
+
+    ran = stack.cli("--json", "run", "generic", "make it", "-w", str(folder), "-m", model)
+
+    assert ran.code == 0, ran.out + ran.err
+    assert (folder / "made.txt").read_text() == "made\n"
+    assert ran.json["status"] == "completed"
+    assert ran.json["changed"] == ["made.txt"]
+    assert (ran.json["steps"], ran.json["calls"], ran.json["cost"]) == (3, 2, "0")
+    assert ran.json["items_done"] == 1
+    assert "completed" in ran.err
+
+
+def test_the_timeline_is_printed_as_it_happens(stack: LiveStack) -> None:
+    folder = stack.workspace("timeline", a__txt="hello\n")
+    model = stack.script("timeline", calls(READ), text("done"))
+
+    ran = stack.cli("run", "generic", "read it", "-w", str(folder), "-m", model)
+
+    told = [line for line in ran.out.splitlines() if line]
+    order = ["accepted: generic", "read_file(path=a.txt): ok", "done", "completed (done"]
+    places = [next(n for n, line in enumerate(told) if part in line) for part in order]
+    assert ran.code == 0
+    assert places == sorted(places)
+
+
+def test_a_detached_run_is_told_at_once_and_goes_on_alone(stack: LiveStack) -> None:
+    folder = stack.workspace("detached")
+    model = stack.script("detached", text("done", delay_seconds=1))
+
+    ran = stack.cli("run", "generic", "go", "-w", str(folder), "-m", model, "--detach", "--json")
+    run_id = ran.json["run_id"]
+
+    assert (ran.code, ran.json["status"]) == (0, "queued")
+    assert until(lambda: stack.cli("--json", "show", run_id).json["status"] == "completed")
+
+
+def test_a_failed_run_exits_with_one_and_says_why(stack: LiveStack) -> None:
+    model = stack.script("fails", {"fail": {"code": "model_away", "disposition": "refuse"}})
+
+    ran = stack.cli("--json", "run", "generic", "go", "-m", model)
+
+    assert (ran.code, ran.json["ok"], ran.json["status"]) == (1, False, "failed")
+    assert ran.error["code"] == "model_away"
+    assert "legato show" in ran.error["next"]
+
+
+def test_a_spent_budget_exits_with_one_and_names_the_limit(stack: LiveStack) -> None:
+    model = stack.script("budget", calls(READ), repeat=True)
+
+    ran = stack.cli("--json", "run", "generic", "go", "-m", model, "--max-steps", "2")
+
+    assert (ran.code, ran.json["status"], ran.json["steps"]) == (1, "over_budget", 2)
+    assert ran.error["code"] == "budget_steps"
+
+
+def test_what_only_a_worker_can_refuse_exits_with_three(stack: LiveStack) -> None:
+    ran = stack.cli("--json", "run", "generic", "go", "-m", "script:/nowhere/at/all.yaml")
+
+    assert (ran.code, ran.json["status"]) == (3, "failed")
+    assert "script_unreadable" in ran.error["message"]
+
+
+def test_an_interrupted_follower_leaves_the_run_and_says_how_to_stop_it(stack: LiveStack) -> None:
+    model = stack.script("interrupted", text("slow", delay_seconds=30))
+    following = stack.start("--json", "run", "generic", "go", "-m", model)
+    assert until(lambda: _begun(stack, "interrupted"))
+
+    following.send_signal(signal.SIGINT)
+    out, _ = following.communicate(timeout=20)
+
+    run_id = _run_with(stack, "interrupted")["run_id"]
+    assert following.returncode == 130
+    assert f"legato stop {run_id}" in out
+    assert stack.cli("--json", "show", run_id).json["status"] == "running"
+    stack.cli("stop", run_id)
+
+
+def _run_with(stack: LiveStack, script: str) -> dict[str, str]:
+    rows = stack.cli("--json", "runs").json["runs"]
+    return next((row for row in rows if row["model"].endswith(f"/{script}.yaml")), {})
+
+
+def _begun(stack: LiveStack, script: str) -> bool:
+    return _run_with(stack, script).get("status") == "running"
