@@ -21,7 +21,7 @@ from activities.record import (
     refresh,
 )
 from activities.view import view_of
-from domain.codec import digest
+from domain.codec import canonical, digest
 from domain.errors import LegatoError
 from domain.events import (
     Fact,
@@ -109,7 +109,7 @@ def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepare
     here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
     n = len(step.requested) + 1 if here and step is not None else 1
     sent = [request.instructions, *(message.model_dump(mode="json") for message in messages)]
-    size = sum(len(str(part)) for part in sent) + sum(len(t.schema) for t in request.tools)
+    size = len(canonical(sent)) + sum(len(tool.schema.encode()) for tool in request.tools)
     requested = ModelRequested(
         turn=arg.turn, step=arg.step, n=n, owner=owner, model=runtime.model, view=view.names,
         view_digest=view.digest, request_digest=digest(sent), incoming=record.incoming_version,

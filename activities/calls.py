@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from activities.context import causation
-from activities.execute import cleaned, execute, read_outcome
+from activities.execute import execute, read_outcome
 from activities.record import Record, accepted_of, author_of, defined_of, definition_of
 from activities.view import view_of
 from domain.agents.profile import Claim
@@ -40,6 +40,12 @@ class Asked:
     state: CallState
     resolved: Resolved | Outcome
     stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def name(self) -> str:
+        """The tool's own name, also where it was asked for through `call_tool`."""
+        asked = self.state.request.name
+        return asked[:200] if isinstance(self.resolved, Outcome) else self.resolved.name
 
     @property
     def reads(self) -> bool:
@@ -77,8 +83,9 @@ def tool_context(world: World, record: Record, asked: Asked, limit: float) -> To
         call_id=named,
         claim=Claim(asked.run_id, runtime.workspace, definition.profile),
         workspace=runtime.workspace,
+        home=world.home,
         stores=runtime.stores,
-        call_folder=str(Path(world.calls) / asked.run_id / asked.at.key),
+        call_folder=str(Path(world.home) / "calls" / asked.run_id / asked.at.key),
         limit=limit,
         stop=asked.stop,
         environment={k: v for k, v in world.environment.items() if k in allowed},
@@ -131,8 +138,8 @@ def settled_fact(asked: Asked, outcome: Outcome, by: str = "execution") -> CallS
             "turn": asked.at.turn,
             "step": asked.at.step,
             "position": asked.at.position,
-            "name": asked.state.request.name,
-            "outcome": cleaned(outcome),
+            "name": asked.name,
+            "outcome": outcome,
             "by": by,
         }
     )

@@ -51,7 +51,6 @@ def run_check(check: Check, context: ToolContext, level: str, query: Tool | None
 
 
 def _command(check: CommandCheck, context: ToolContext, level: str) -> Command:
-    home = str(Path(context.call_folder).parents[2])
     return Command(
         argv=shell_argv(check.command),
         cwd=context.workspace,
@@ -60,7 +59,7 @@ def _command(check: CommandCheck, context: ToolContext, level: str) -> Command:
         writable=True,
         level=Level(level),
         lock=str(Path(context.stores, LOCK)),
-        protected=(context.stores, home),
+        protected=(context.stores, context.home),
         environment=context.environment,
     )
 

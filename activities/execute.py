@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from activities.context import is_stop
-from domain.codec import clean_text
 from domain.errors import LegatoError
 from domain.ports import Absent, Asks, Executed, Tool, ToolContext, Unclear
 from domain.tools.registry import Effect
@@ -110,7 +109,7 @@ def refusal(exc: LegatoError) -> Outcome:
     parts = [exc.message]
     parts += [f"Cause: {exc.cause}"] if exc.cause else []
     parts += [f"Next: {exc.next}"] if exc.next else []
-    return error(exc.code, clean_text("\n".join(parts)))
+    return error(exc.code, "\n".join(parts))
 
 
 async def execute(
@@ -134,14 +133,14 @@ def read_outcome(came: Came, name: str) -> Outcome:
     """Say what a call that only reads came to: it always has an outcome."""
     match came:
         case Executed():
-            return cleaned(came.outcome)
+            return came.outcome
         case Hung():
             code = "stopped" if came.stopped else "time_limit"
             return error(code, f"{name} did not end in time and was left. Ask for less at once.")
         case Raised():
             return raised(name, came)
         case Unclear():
-            return error("unclear", clean_text(came.reason))
+            return error("unclear", came.reason)
         case Asks() | Absent():
             return error("tool_broken", f"{name} gave an answer that its class does not allow.")
 
@@ -153,11 +152,6 @@ def raised(name: str, came: Raised) -> Outcome:
         f"{name} broke with {came.type_name}; the worker's log has the details. "
         "Calling it the same way again will most likely break again.",
     )
-
-
-def cleaned(outcome: Outcome) -> Outcome:
-    """Make an outcome's text storable."""
-    return outcome.model_copy(update={"text": clean_text(outcome.text)})
 
 
 def acts_again(effect: Effect) -> bool:

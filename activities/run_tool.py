@@ -258,8 +258,7 @@ async def _ask(world: World, record: Record, asked: Asked, came: Asks) -> None:
 
 async def _unknown(world: World, record: Record, asked: Asked, reason: str, round_: int) -> None:
     """Record that the effect is unknown, and ask a person, in one append."""
-    name = asked.state.request.name if isinstance(asked.resolved, Outcome) else asked.resolved.name
-    at = asked.at
+    name, at = asked.name, asked.at
     unknown = CallUnknown(
         turn=at.turn, step=at.step, position=at.position, round=round_, name=name, reason=reason
     )

@@ -108,8 +108,8 @@ def planned(asked: Asked) -> Planned:
     resolved = asked.resolved
     at = asked.at
     if isinstance(resolved, Outcome):
-        name = asked.state.request.name[:100]
-        return Planned(CallRef(at.turn, at.step, at.position, name, 10.0), reads=True, resource="")
+        ref = CallRef(at.turn, at.step, at.position, asked.name[:100], 10.0)
+        return Planned(ref, reads=True, resource="")
     spec = resolved.spec
     ref = CallRef(at.turn, at.step, at.position, spec.name, spec.timeout)
     return Planned(ref, asked.reads, spec.resource)

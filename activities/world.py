@@ -15,10 +15,10 @@ from ledger.connect import Ledger
 class World:
     """The outside of the activities, made once at the worker's start.
 
-    `calls` is the folder of call folders (receipts, outputs), `confinement` the level of
-    this machine, `model` gives a model by name, `model_problem` why a name cannot be used,
-    `environment` the names and values that a command may see, `kill` the kill points that
-    a test has set.
+    `home` is Legato's own folder, where stores and call folders (receipts, outputs) are;
+    `confinement` the level of this machine, `model` gives a model by name, `model_problem`
+    why a name cannot be used, `environment` the names and values that a command may see,
+    `kill` the kill points that a test has set.
     """
 
     ledger: Ledger
@@ -26,7 +26,7 @@ class World:
     tools: Mapping[str, Tool]
     model: Callable[[str, str], Model]
     model_problem: Callable[[str], str]
-    calls: str
+    home: str
     confinement: str
     environment: Mapping[str, str]
     kill: Callable[[str], None]

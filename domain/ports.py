@@ -38,7 +38,8 @@ class ToolContext:
     """What a call is given beside its arguments. Paths are absolute.
 
     `call_id` is the idempotency key, the same at each attempt. `workspace` is the folder
-    the run works in ("" where it has none). `call_folder` is private to the call and
+    the run works in ("" where it has none). `home` is Legato's own folder, which holds
+    stores and call folders and is nobody's to touch. `call_folder` is private to the call and
     outlives the worker: receipts go there. `stores` holds the workspace's stores
     (`workflow.db` and so on), outside the tree. `limit` is in seconds. `environment` holds
     the names and values that a subprocess may see. `skills` maps a skill's name to its
@@ -49,6 +50,7 @@ class ToolContext:
     call_id: str
     claim: Claim
     workspace: str
+    home: str
     stores: str
     call_folder: str
     limit: float
@@ -98,7 +100,7 @@ class Execute(Protocol):
     `context.stop` is set.
     """
 
-    def __call__(self, arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    def __call__(self, arguments: Mapping[str, Json], context: ToolContext, /) -> ToolReturn:
         """Do what the call asks."""
         ...
 
@@ -109,7 +111,7 @@ class Probe(Protocol):
     May wait, within `context.limit`, for an execution that outlived its worker.
     """
 
-    def __call__(self, arguments: Mapping[str, Json], context: ToolContext) -> Probed:
+    def __call__(self, arguments: Mapping[str, Json], context: ToolContext, /) -> Probed:
         """Tell what became of an earlier execution of the same call id."""
         ...
 

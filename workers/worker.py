@@ -17,6 +17,7 @@ from activities.build_definition import make_build_definition
 from activities.check_output import make_check_output
 from activities.close_run import make_close_run
 from activities.look import make_look
+from activities.models.prices import reserve
 from activities.run_tool import make_run_tool
 from activities.take_step import make_take_step
 from legato.client import HandOver, home_queue
@@ -36,6 +37,9 @@ log = structlog.get_logger()
 
 AGENT_QUEUE = "agent"
 """The queue for runs without a workspace: any worker takes them."""
+
+PRICED = "openai:gpt-4o"
+"""Any name with a price: looking it up loads the price list, off the event loop."""
 
 MOST_RUNS_KEPT = 200
 MOST_ACTIVITIES = 50
@@ -90,7 +94,9 @@ async def serve(settings: Settings, client: Client, world: World) -> None:
         relaying = asyncio.create_task(
             relay(HandOver(client, world.ledger, settings.most_events), stop)
         )
+        warming = asyncio.create_task(asyncio.to_thread(reserve, PRICED, 1, 1))
         log.info("worker_ready", queues=list(queues), tools=len(world.tools))
         await stop.wait()
         await relaying
+        await warming
     log.info("worker_stopped")

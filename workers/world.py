@@ -56,7 +56,7 @@ def build_world(settings: Settings, ledger: Ledger) -> World:
         tools={tool.spec.name: tool for tool in tools},
         model=model,
         model_problem=problem,
-        calls=str(settings.home / "calls"),
+        home=str(settings.home),
         confinement=detect().level.value,
         environment=child_environment(),
         kill=kill_points(settings.kill_points, settings.home / "kill_points"),

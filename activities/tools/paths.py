@@ -167,7 +167,9 @@ def _workspace(context: ToolContext) -> Generator[int]:
             next="tell the person that the workspace is gone",
         ) from None
     try:
-        if _identity(os.fstat(root)) in _identities([context.stores, context.call_folder]):
+        if _identity(os.fstat(root)) in _identities(
+            [context.home, context.stores, context.call_folder]
+        ):
             raise _is_protected("the workspace is Legato's own state")
         yield root
     finally:
@@ -187,13 +189,7 @@ def _identities(paths: Sequence[str]) -> frozenset[Identity]:
 
 
 def _protected(context: ToolContext) -> frozenset[Identity]:
-    paths: list[str] = []
-    for own in (context.stores, context.call_folder):
-        path = os.path.realpath(own) if own else ""
-        while path and path not in paths:
-            paths.append(path)
-            path = os.path.dirname(path)  # noqa: PTH120 - text in, text out
-    return _identities(paths)
+    return _identities([context.home, context.stores, context.call_folder])
 
 
 def is_protected(place: Place, folder: int) -> bool:

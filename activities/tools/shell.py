@@ -9,7 +9,6 @@ character as its visible picture (U+2400 and on), so that a terminal sequence re
 from __future__ import annotations
 
 import functools
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,9 +105,8 @@ def _confinement() -> confine.Confinement:
 
 
 def _protected(context: ToolContext) -> tuple[str, ...]:
-    """List what no command may see: the stores, the call folders, and the home that holds both."""
-    home = os.path.commonpath([context.stores, context.call_folder])
-    return (context.stores, str(Path(context.call_folder).parent), *([home] if home != "/" else []))
+    """List what no command may see: Legato's own folder, and the stores wherever they are."""
+    return (context.stores, context.home)
 
 
 def _command(arguments: Mapping[str, Json], context: ToolContext) -> Command:

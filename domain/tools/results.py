@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from domain.codec import clean_text
 
 HEAD_BYTES = 12 * 1024
 TAIL_BYTES = 4 * 1024
@@ -35,6 +37,12 @@ class Outcome(BaseModel):
     code: str = ""
     text: str = ""
     changed: tuple[str, ...] = ()
+
+    @field_validator("text")
+    @classmethod
+    def storable(cls, text: str) -> str:
+        """Take text that cannot be stored as UTF-8 with its broken pieces replaced."""
+        return clean_text(text)
 
 
 def ok(text: str, *, changed: tuple[str, ...] = ()) -> Outcome:

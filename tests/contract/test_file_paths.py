@@ -188,7 +188,7 @@ def test_legatos_own_state_inside_the_workspace_is_out_of_reach(
     (home / "stores" / "workflow.db").write_text(SECRET)
     (home / "ledger").write_text(SECRET)
     (tmp_path / "workspace" / "way").symlink_to("state")
-    inside = replace(context, stores=str(home / "stores"))
+    inside = replace(context, home=str(home), stores=str(home / "stores"))
     for path in ("stores/workflow.db", "ledger", "new"):
         asked = f"{'way' if link else 'state'}/{path}"
         codes = {name: outcome.code for name, outcome in everything(inside, asked).items()}

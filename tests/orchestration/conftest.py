@@ -40,6 +40,31 @@ def cluster() -> Iterator[Stack]:
 
 @pytest.fixture
 async def rig(cluster: Stack, tmp_path: Path) -> AsyncIterator[Rig]:
-    """A rig of its own on the shared cluster."""
+    """A rig that starts, and may kill, workers of its own."""
     async with rig_of(cluster, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def serving(cluster: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """One worker for all tests that only need one to be there: its queue and its home."""
+    folder = tmp_path_factory.mktemp("serving")
+
+    async def start() -> Rig:
+        async with rig_of(cluster, folder) as opened:
+            opened.start_worker()
+            opened.workers, kept = [], opened.workers
+        opened.workers = kept
+        return opened
+
+    rig = asyncio.run(start())
+    yield rig.host, rig.home
+    rig.workers[0].terminate()
+
+
+@pytest.fixture
+async def served(cluster: Stack, serving: tuple[str, Path], tmp_path: Path) -> AsyncIterator[Rig]:
+    """A rig on the worker that all share."""
+    host, home = serving
+    async with rig_of(cluster, tmp_path, host=host, home=home) as opened:
         yield opened

@@ -17,17 +17,16 @@ steps:
 """
 
 
-async def test_a_run_reads_its_workspace_and_answers(rig: Rig) -> None:
-    (rig.workspace / "a.txt").write_text("hello\n")
-    rig.start_worker()
+async def test_a_run_reads_its_workspace_and_answers(served: Rig) -> None:
+    (served.workspace / "a.txt").write_text("hello\n")
 
-    run_id = await rig.launch(model=rig.script(READ_AND_ANSWER))
-    run = await rig.ended(run_id)
+    run_id = await served.launch(model=served.script(READ_AND_ANSWER))
+    run = await served.ended(run_id)
 
     assert run.status == "completed"
-    (read,) = await rig.of(run_id, CallSettled)
+    (read,) = await served.of(run_id, CallSettled)
     assert read.outcome.tag is Tag.OK
     assert "hello" in read.outcome.text
-    assert [r.text for r in await rig.of(run_id, ModelResponded)] == ["", "it says hello"]
-    assert len(await rig.of(run_id, TurnCompleted)) == 1
-    assert len(await rig.of(run_id, ModelRequested)) == 2
+    assert [r.text for r in await served.of(run_id, ModelResponded)] == ["", "it says hello"]
+    assert len(await served.of(run_id, TurnCompleted)) == 1
+    assert len(await served.of(run_id, ModelRequested)) == 2

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import psutil
 from temporalio.client import Client
 
 from domain.agents.request import AgentRequest
-from domain.events import Entry, Fact
-from domain.ids import run_stream
+from domain.events import Entry, Fact, SlotTaken
+from domain.ids import run_stream, slot_stream
 from domain.runs.run import Run, fold
 from ledger.connect import Ledger, close_ledger, open_ledger
 from ledger.dispatch import Launch, dispatch
@@ -66,6 +67,7 @@ class Rig:
     client: Client
     folder: Path
     host: str
+    home: Path
     most_events: int = 2000
     workers: list[Worker] = field(default_factory=list[Worker])
 
@@ -74,11 +76,16 @@ class Rig:
         """The folder that runs work in."""
         return self.folder / "workspace"
 
+    @property
+    def stores(self) -> Path:
+        """The workspace's stores, under the home as in a real launch."""
+        return self.home / "stores" / self.folder.name
+
     def start_worker(self, *, kill: str = "", **environment: str) -> Worker:
         """Start a worker process; `kill` names its kill points."""
         path = os.pathsep.join((str(ROOT), str(PLUGIN)))
         named = {
-            "LEGATO_HOME": str(self.folder / "home"),
+            "LEGATO_HOME": str(self.home),
             "LEGATO_HOST": self.host,
             "LEGATO_KILL_POINTS": kill,
             "TEMPORAL_ADDRESS": self.stack.temporal_address,
@@ -112,7 +119,7 @@ class Rig:
             "role": "generic",
             "message": "go",
             "workspace": str(self.workspace),
-            "stores": str(self.folder / "stores"),
+            "stores": str(self.stores),
             **asked,
         }
         request = request or AgentRequest.model_validate(given)
@@ -153,6 +160,38 @@ class Rig:
         """Wait until a run has ended."""
         return await self.until(run_id, lambda run: run.ended is not None, seconds=seconds)
 
+    async def next_run(self, slot: str) -> str:
+        """Wait for the slot's second holder and give its run id."""
+        async with asyncio.timeout(20):
+            while True:
+                taken = [
+                    event.fact
+                    for event in await read_stream(self.ledger, slot_stream(slot))
+                    if isinstance(event.fact, SlotTaken)
+                ]
+                if len(taken) > 1:
+                    return taken[-1].run_id
+                await asyncio.sleep(0.05)
+
+    async def beat(self, seconds: float) -> None:
+        """Let a slow thing go on for a moment that a script has set."""
+        await asyncio.sleep(seconds)
+
+    def is_running(self, command: str) -> bool:
+        """Tell whether a process with these arguments lives."""
+        wanted = command.split()
+        return any(
+            (process.info["cmdline"] or [])[-len(wanted) :] == wanted
+            and process.info["status"] != psutil.STATUS_ZOMBIE
+            for process in psutil.process_iter(["cmdline", "status"])
+        )
+
+    async def until_running(self, command: str) -> None:
+        """Wait until such a process lives."""
+        async with asyncio.timeout(60):
+            while not self.is_running(command):
+                await asyncio.sleep(0.05)
+
     async def handle(self, run_id: str) -> WorkflowHandle[object, object]:
         """Give the Temporal handle of a run."""
         accepted = (await self.run(run_id)).accepted
@@ -161,13 +200,19 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig_of(stack: Stack, folder: Path) -> AsyncGenerator[Rig]:
-    """Open a rig on a cluster; its workers end with it."""
+async def rig_of(
+    stack: Stack, folder: Path, *, host: str = "", home: Path | None = None
+) -> AsyncGenerator[Rig]:
+    """Open a rig on a cluster; its workers end with it.
+
+    `host` and `home` are those of a worker that serves already.
+    """
     client = await connect(stack.temporal_address, stack.temporal_namespace)
     ledger = await open_ledger(stack.database_url)
-    rig = Rig(stack, ledger, client, folder, f"t{uuid.uuid4().hex[:10]}")
-    for name in ("workspace", "stores", "home"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    host = host or f"t{uuid.uuid4().hex[:10]}"
+    rig = Rig(stack, ledger, client, folder, host, home or folder / "home")
+    for needed in (rig.workspace, rig.home, rig.stores):
+        needed.mkdir(parents=True, exist_ok=True)
     try:
         yield rig
     finally:

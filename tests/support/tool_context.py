@@ -40,6 +40,7 @@ def tool_context(
         call_id=call_id,
         claim=Claim("run-1", str(workspace), profile),
         workspace=str(workspace),
+        home=str(tmp_path / "home"),
         stores=str(stores),
         call_folder=str(call_folder),
         limit=limit,
