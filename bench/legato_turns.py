@@ -1,0 +1,65 @@
+"""The work as a run of Legato: one message item a turn, a scripted model that repeats."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import TYPE_CHECKING
+
+from bench.cluster import PAD, Cluster, history_of
+from bench.measured import Measured
+from domain.agents.request import AgentRequest
+from domain.runs.sequence import Item
+from legato.door import launch, new_id
+
+if TYPE_CHECKING:
+    from temporalio.client import WorkflowHandle
+
+    from legato.door import Door
+
+ENGINE = "legato"
+FILE = "notes.txt"
+
+
+def request_of(cluster: Cluster, turns: int) -> AgentRequest:
+    """Write down the work: each turn one message, one read of a file, one answer."""
+    (cluster.workspace / FILE).write_text(PAD)
+    script = cluster.folder / "answers.yaml"
+    read = {"calls": [{"tool": "read_file", "arguments": {"path": FILE}}]}
+    script.write_text(json.dumps({"repeat": True, "steps": [read, {"text": PAD}]}))
+    items = tuple(
+        Item(kind="message", name=f"turn {n}", text=f"turn {n} {PAD}"[: len(PAD)])
+        for n in range(1, turns + 1)
+    )
+    return AgentRequest(
+        role="generic", items=items, model=f"script:{script}", workspace=str(cluster.workspace)
+    )
+
+
+async def start(
+    cluster: Cluster, door: Door, request: AgentRequest
+) -> WorkflowHandle[object, object]:
+    """Launch a run and give the handle of its workflow."""
+    accepted = await launch(door, request, run_id=new_id())
+    return cluster.client.get_workflow_handle(accepted.workflow_id)
+
+
+async def measure(cluster: Cluster, door: Door, turns: int, runs: int) -> Measured:
+    """Time so many runs at once, from the first launch to the last terminal event."""
+    request = request_of(cluster, turns)
+    began = time.monotonic()
+    handles = await asyncio.gather(*(start(cluster, door, request) for _ in range(runs)))
+    cards = await asyncio.gather(*(handle.result() for handle in handles))
+    seconds = time.monotonic() - began
+    sizes = await asyncio.gather(*(history_of(cluster.client, handle) for handle in handles))
+    unfinished = [str(card) for card in cards if "completed" not in str(card)]
+    return Measured(
+        ENGINE,
+        turns,
+        runs,
+        seconds,
+        events=sum(size.events for size in sizes),
+        kib=sum(size.kib for size in sizes),
+        error=unfinished[0][:200] if unfinished else None,
+    )
