@@ -98,6 +98,8 @@ async def open_door(
     ledger = await open_ledger(stack.database_url, most=4)
     try:
         yield Door(settings, stack, ledger, f"person:{this_user()}", via)
+    except BrokenPipeError:  # our reader has seen enough: that is not the ledger
+        raise
     except UNREACHABLE as exc:
         raise ledger_gone(exc) from None
     finally:

@@ -28,7 +28,7 @@ _PAGE = 1000
 _ALL = 1_000_000
 _ROW = (
     *("run_id", "workflow_id", "agent", "workspace", "workspace_path", "entry", "session"),
-    *("status", "reason", "by", "waiting_on", "unknown_effects"),
+    *("status", "reason", "by", "waiting_on"),
     *("accepted_at", "started_at", "ended_at", "model", "fingerprint"),
     *("items_done", "turn", "step", "steps", "calls", "tokens", "cost", "cost_unknown"),
 )
@@ -116,6 +116,7 @@ def row_of(events: Sequence[Recorded]) -> dict[str, object]:
     flat = seen.flat()
     row = {name: flat[name] for name in _ROW}
     row["items"] = len(seen.place.items)
+    row["unknown_effects"] = len(seen.waits.unknown_effects)
     row["open_questions"] = len(seen.waits.open_questions)
     row["profile"] = profile_of(events)
     return row

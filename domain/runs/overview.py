@@ -11,6 +11,7 @@ from domain.events import (
     FindingRecorded,
     InputAsked,
     ModelRequested,
+    ModelResponded,
     ReceiptWritten,
     RunAttached,
     RunEnded,
@@ -103,13 +104,22 @@ class AskedView:
 
 
 @dataclass(frozen=True)
+class UnknownView:
+    """A call whose effect nobody can tell: its place (turn.step.position), name, and why."""
+
+    call: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Waits:
     """What it waits for, and everything that a person is asked beside it."""
 
     waiting_on: str
     waiting_ref: str
     open_questions: tuple[AskedView, ...]
-    unknown_effects: int
+    unknown_effects: tuple[UnknownView, ...]
 
     @property
     def for_person(self) -> bool:
@@ -129,8 +139,12 @@ class ReceiptView:
 
 @dataclass(frozen=True)
 class Work:
-    """What it did: workspace paths that calls are known to have changed, and receipts."""
+    """What it did: workspace paths that calls are known to have changed, and receipts.
 
+    `answer` is what the agent said last without asking for a call, "" before it did.
+    """
+
+    answer: str
     changed: tuple[str, ...]
     receipts: tuple[ReceiptView, ...]
     findings: int
@@ -178,7 +192,10 @@ def overview(events: Sequence[Recorded]) -> Overview | None:
             waiting_on=run.waiting.on if run.waiting is not None else "",
             waiting_ref=run.waiting.ref if run.waiting is not None else "",
             open_questions=open_questions(run, events),
-            unknown_effects=len(run.unknown),
+            unknown_effects=tuple(
+                UnknownView(f"{one.turn}.{one.step}.{one.position}", one.name, one.reason)
+                for one in run.unknown
+            ),
         ),
         work=_work(events),
         cost=Cost(len(_facts(events, ModelRequested)), **run.spent.model_dump()),
@@ -327,7 +344,9 @@ def open_questions(run: Run, events: Sequence[Recorded]) -> tuple[AskedView, ...
 
 def _work(events: Sequence[Recorded]) -> Work:
     paths = [path for call in _facts(events, CallSettled) for path in call.outcome.changed]
+    answers = [one.text for one in _facts(events, ModelResponded) if not one.calls and one.text]
     return Work(
+        answer=answers[-1] if answers else "",
         changed=tuple(dict.fromkeys(paths)),
         receipts=tuple(
             ReceiptView(one.module, one.result, one.proof, one.text)

@@ -32,11 +32,19 @@ T = TypeVar("T")
 AnyCallable = TypeVar("AnyCallable", bound="Callable[..., Any]")
 
 
+class _Output(Console):
+    """A console whose reader may leave early."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the program end as it wants, not as the library does."""
+        raise BrokenPipeError
+
+
 def _console(*, stderr: bool) -> Console:
     """Make a console; what is not a terminal is not folded at 80 columns."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 140
-    return Console(stderr=stderr, highlight=False, soft_wrap=False, width=width)
+    return _Output(stderr=stderr, highlight=False, soft_wrap=False, width=width)
 
 
 @dataclass

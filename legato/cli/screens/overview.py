@@ -68,7 +68,7 @@ def _present(seen: Overview) -> list[tuple[str, str]]:
         ("where", where if place.items and place.turn else ""),
         ("sequence", items),
         ("waits for", waits_for),
-        ("unknown effects", str(waits.unknown_effects or "")),
+        ("unknown", "\n".join(f"{u.name} ({u.call}): {u.reason}" for u in waits.unknown_effects)),
     ]
 
 

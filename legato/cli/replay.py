@@ -1,0 +1,59 @@
+"""The command `replay`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from legato.cli.console import Call, json_option, plain, run_async
+from legato.readings import find_run
+from legato.replay import replay
+
+if TYPE_CHECKING:
+    from legato.replay import Replayed
+
+
+@click.command("replay")
+@click.argument("run")
+@json_option
+@click.pass_obj
+def replay_command(call: Call, run: str) -> int:
+    """Replay RUN: its Temporal histories by this build's workflow, its events by its fold.
+
+    Exit status 0 where both hold, 1 with the first difference where one does not.
+    """
+
+    async def work() -> Replayed:
+        async with call.door() as door:
+            return await replay(door, await find_run(door.ledger, run))
+
+    done = run_async(work())
+    call.show({"ok": done.ok, **_fields(done)}, lambda: _screen(done))
+    return 0 if done.ok else 1
+
+
+def _fields(done: Replayed) -> dict[str, object]:
+    return {
+        "run_id": done.run_id,
+        "workflow_id": done.workflow_id,
+        "histories": plain(done.links),
+        "fold": plain(done.fold),
+    }
+
+
+def _screen(done: Replayed) -> Text:
+    text = Text()
+    for link in done.links:
+        _mark(text, ok=link.ok)
+        text.append(f"  history {link.temporal_run}: {link.events} events, {link.bytes} bytes")
+        text.append(f"\n      {link.problem}\n" if link.problem else "\n")
+    fold = done.fold
+    _mark(text, ok=fold.ok)
+    text.append(f"  ledger: {fold.events} events fold to {fold.status}")
+    return text.append(f"\n      {fold.problem}" if fold.problem else "")
+
+
+def _mark(text: Text, *, ok: bool) -> None:
+    text.append("ok    " if ok else "differs", style="green" if ok else "bold red")

@@ -1,0 +1,41 @@
+"""Looks for what is wrong with an installation, each finding with a next step; starts nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from domain.errors import LegatoError
+from ledger.connect import close_ledger, open_ledger
+from legato.embedded import Status, stack_status
+
+from .finding import Finding, Grade, fail
+from .machine import examine_machine
+from .open_runs import examine_runs
+from .serving import examine_postgres, examine_stack
+
+if TYPE_CHECKING:
+    from legato.embedded import StackStatus
+    from legato.settings import Settings
+
+__all__ = ["Finding", "Grade", "examine"]
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """Look at the machine, and at the stack as far as it runs."""
+    status = await stack_status(settings)
+    found = [*await examine_machine(settings), *examine_stack(status)]
+    if status.status is not Status.READY:
+        return found
+    return [*found, *await _inside(settings, status)]
+
+
+async def _inside(settings: Settings, status: StackStatus) -> list[Finding]:
+    try:
+        ledger = await open_ledger(status.database_url, most=2)
+    except LegatoError as exc:
+        return [fail("ledger", exc.message, exc.next)]
+    try:
+        runs = await examine_runs(ledger, status.temporal_address, settings.temporal_namespace)
+        return [await examine_postgres(ledger), *runs]
+    finally:
+        await close_ledger(ledger)

@@ -1,0 +1,120 @@
+"""Replays a run: its Temporal histories by today's workflow, its events by today's fold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Replayer
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from domain.ids import run_stream
+from domain.runs.legal import History
+from domain.runs.recorded import facts_of
+from domain.runs.run import OPEN
+from ledger.reads import read_head
+from legato.client import connect
+from legato.payloads import CONVERTER
+from legato.readings import overview_of, read_run
+from workflows.agent_run import AgentRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from temporalio.client import Client
+
+    from domain.runs.recorded import Recorded
+    from ledger.reads import Head
+    from legato.door import Door
+
+
+@dataclass(frozen=True)
+class Link:
+    """One Temporal run of the chain: `events` 0 and a problem where its history is gone."""
+
+    temporal_run: str
+    events: int
+    bytes: int
+    ok: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The run's events folded anew: how many, to which status, and what is wrong first."""
+
+    events: int
+    status: str
+    ok: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What both replays came to."""
+
+    run_id: str
+    workflow_id: str
+    links: tuple[Link, ...]
+    fold: Fold
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether all of it holds."""
+        return self.fold.ok and all(link.ok for link in self.links)
+
+
+async def replay(door: Door, run_id: str) -> Replayed:
+    """Replay a run whole; raises `run_not_found`, `temporal_unreachable`."""
+    events = await read_run(door.ledger, run_id)
+    head = await read_head(door.ledger, run_stream(run_id))
+    what = overview_of(events).identity
+    client = await connect(door.stack.temporal_address, door.stack.temporal_namespace)
+    links = [await _link(client, what.workflow_id, one) for one in what.temporal_runs]
+    return Replayed(run_id, what.workflow_id, tuple(links), folded(run_id, events, head))
+
+
+def replayer() -> Replayer:
+    """Build what replays, with the sandbox and the converter that workers have."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules("domain")
+    return Replayer(
+        workflows=[AgentRun],
+        workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
+        data_converter=CONVERTER,
+    )
+
+
+async def _link(client: Client, workflow_id: str, temporal_run: str) -> Link:
+    handle = client.get_workflow_handle(workflow_id, run_id=temporal_run)
+    try:
+        history = await handle.fetch_history()
+    except RPCError as exc:
+        if exc.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        gone = "Temporal keeps its history no longer"
+        return Link(temporal_run, 0, 0, ok=False, problem=gone)
+    count, size = len(history.events), sum(event.ByteSize() for event in history.events)
+    result = await replayer().replay_workflow(history, raise_on_replay_failure=False)
+    failure = result.replay_failure
+    problem = "" if failure is None else f"{type(failure).__name__}: {failure}"
+    return Link(temporal_run, count, size, ok=failure is None, problem=problem)
+
+
+def folded(run_id: str, events: Sequence[Recorded], head: Head) -> Fold:
+    """Fold a run's events, judging each; then compare the end with the stream's head row."""
+    history = History(run_stream(run_id))
+    problem = ""
+    for event in events:
+        wrong = history.tell(event.fact)
+        if wrong is not None:
+            problem = f"event {event.version} ({event.event_id}): {wrong}"
+            break
+    status = history.run.status
+    last = events[-1].version
+    if not problem and head.version != last:
+        problem = f"the stream's head is at {head.version}, its events end at {last}"
+    if not problem and head.closed is (status in OPEN):
+        standing = "closed" if head.closed else "open"
+        problem = f"the stream is {standing}, its events fold to {status.value}"
+    return Fold(len(facts_of(events)), status.value, ok=not problem, problem=problem)
