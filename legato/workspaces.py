@@ -13,6 +13,7 @@ from domain.agents.roles import ROLES
 from domain.errors import LegatoError, problems, refused
 from domain.ids import workspace_slug
 from legato.detection import Found, detect
+from legato.paths import make_private
 from legato.settings import child_environment
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
     """Look a workspace up and make its stores; checks as given, declared, or detected.
 
     Raises:
-        LegatoError: `workspace_not_found`, `workspace_file_invalid`, `checks_not_found`.
+        LegatoError: `workspace_not_found`, `workspace_file_invalid`, `checks_not_found`,
+            `home_unusable`.
 
     """
     folder = find_folder(path)
@@ -81,7 +83,7 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
     if not checks and wanted.required:
         raise _no_checks(folder, found)
     stores = settings.home / "stores" / workspace_slug(str(folder))
-    stores.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(stores)
     return Workspace(
         folder=folder,
         stores=stores,

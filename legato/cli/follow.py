@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.console import Console
 from rich.status import Status as Spinner
@@ -19,11 +19,11 @@ from legato.cli.console import run_async
 from legato.cli.ending import ended, ending_json
 from legato.cli.screens.ending import ending_screen
 from legato.cli.screens.timeline import line_screen
-from legato.door import check_request, launch, new_id, wait
+from legato.door import check_request, launch, wait
 from legato.readings import read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
 
     from domain.agents.request import AgentRequest
@@ -55,32 +55,43 @@ class Teller:
             self.spinner.update(Text(doing(self.run)))
 
 
-def start(call: Call, request: AgentRequest, *, detach: bool = False) -> int:
+Ending: TypeAlias = "Callable[[Call, Door, str], Awaitable[int]]"
+"""Follows a run that was started, shows its end, gives the exit status."""
+
+
+def start(
+    call: Call,
+    request: AgentRequest,
+    *,
+    run_id: str,
+    ending: Ending | None = None,
+    detach: bool = False,
+) -> int:
     """Start a run and follow it to its end unless `detach`; gives the exit status.
 
     Ctrl-C ends the following, not the run: it is said how to stop that, exit status 130.
     """
     check_request(request)
-    run_id = new_id()
     accepted: list[str] = []
+    to_end = None if detach else ending or follow_to_end
     try:
-        return run_async(_start(call, request, run_id, accepted, detach=detach))
+        return run_async(_start(call, request, run_id, accepted, to_end))
     except KeyboardInterrupt:
         call.fail(interruption(run_id, accepted=bool(accepted)))
         return INTERRUPTED
 
 
 async def _start(
-    call: Call, request: AgentRequest, run_id: str, accepted: list[str], *, detach: bool
+    call: Call, request: AgentRequest, run_id: str, accepted: list[str], to_end: Ending | None
 ) -> int:
     async with call.door() as door:
         fact = await launch(door, request, run_id=run_id)
         accepted.append(run_id)
-        if detach:
+        if to_end is None:
             _say_accepted(call, door, fact)
             return 0
         call.progress(f"run {run_id}")
-        return await follow_to_end(call, door, run_id)
+        return await to_end(call, door, run_id)
 
 
 def _say_accepted(call: Call, door: Door, fact: RunAccepted) -> None:

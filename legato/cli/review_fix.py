@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import click
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from typing_extensions import Unpack
 
+    from domain.agents.request import AgentRequest
     from domain.events import RunAccepted
     from legato.cli.ending import Ended
     from legato.door import Door
@@ -91,22 +91,38 @@ def review_fix_command(call: Call, **given: Unpack[ReviewFixOptions]) -> int:
     prepared = prepare(call.settings(), asked)
     for line in (*prepared.workspace.why, *prepared.notes):
         call.progress(line)
-    run_id, accepted = new_id(), list[str]()
+    return _start(call, prepared, detach=given["detach"])
+
+
+def _start(call: Call, prepared: Prepared, *, detach: bool) -> int:
+    """Make the tree, run, and finish; a run that was never accepted leaves no tree."""
+    home, run_id, accepted = call.settings().home, new_id(), list[str]()
+    request, tree = begin(home, run_id, prepared)
     try:
-        return run_async(_run(call, prepared, run_id, accepted, detach=given["detach"]))
+        return run_async(_run(call, request, tree, run_id, accepted, detach=detach))
     except KeyboardInterrupt:
         call.fail(interruption(run_id, accepted=bool(accepted)))
         call.progress(f"once it has ended: {finish_command(run_id)}")
         return INTERRUPTED
+    except Exception:
+        if not accepted:
+            abandon(home, tree)
+        raise
 
 
 async def _run(
-    call: Call, prepared: Prepared, run_id: str, accepted: list[str], *, detach: bool
+    call: Call,
+    request: AgentRequest,
+    tree: Tree | None,
+    run_id: str,
+    accepted: list[str],
+    *,
+    detach: bool,
 ) -> int:
     async with call.door() as door:
-        fact, tree = await _launched(door, prepared, run_id)
+        fact = await launch(door, request, run_id=run_id)
         accepted.append(run_id)
-        call.progress(f"run {run_id} in {fact.request.workspace}")
+        call.progress(f"run {run_id} in {request.workspace}")
         if detach:
             _say_detached(call, door, fact, tree)
             return 0
@@ -116,17 +132,6 @@ async def _run(
             finished = await finish(door, run_id)
         call.show(_result(end, finished, run_id), lambda: _screen(end, finished, run_id))
         return end.exit
-
-
-async def _launched(door: Door, prepared: Prepared, run_id: str) -> tuple[RunAccepted, Tree | None]:
-    """Make the tree, then start the run; a run that is refused leaves no tree."""
-    home = door.settings.home
-    request, tree = await asyncio.to_thread(begin, home, run_id, prepared)
-    try:
-        return await launch(door, request, run_id=run_id), tree
-    except Exception:
-        await asyncio.to_thread(abandon, home, tree)
-        raise
 
 
 async def _finish(call: Call, written: str, *, trust: bool) -> int:

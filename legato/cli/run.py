@@ -8,9 +8,12 @@ import click
 
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
+from domain.agents.roles import CHECK_AND_FIX
 from domain.runs.budget import Budget
+from legato.cli.check_and_fix import showing_changes
 from legato.cli.console import Call, json_option
 from legato.cli.follow import start
+from legato.door import new_id
 from legato.paths import absolute, absolute_model
 from legato.workspaces import with_workspace
 
@@ -99,7 +102,10 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         max_tokens=given["max_output_tokens"],
     )
     request = with_workspace(call.settings(), request)
-    return start(call, request, detach=given["detach"])
+    run_id, ending = new_id(), None
+    if request.role == CHECK_AND_FIX and not given["detach"]:
+        ending = showing_changes(call.settings().home, request, run_id)
+    return start(call, request, run_id=run_id, ending=ending, detach=given["detach"])
 
 
 def budget_of(limits: Limits) -> Budget:

@@ -16,6 +16,7 @@ from domain.runs.budget import Budget
 from domain.runs.recorded import Recorded
 from domain.runs.script import parse_script
 from legato.door import launch
+from legato.paths import make_private
 from legato.readings import read_run
 from legato.review_fix import Asked, Finished, begin, finish, prepare
 
@@ -97,7 +98,7 @@ def _require_embedded(door: Door) -> None:
 
 def _set_up(settings: Settings, run_id: str) -> tuple[AgentRequest, Path]:
     repository = settings.home / "demo" / run_id / "till"
-    repository.mkdir(mode=0o700, parents=True)
+    make_private(repository)
     lay_down(repository)
     asked = Asked(path=str(repository), model=f"script:{script_file()}", budget=Budget())
     request, _ = begin(settings.home, run_id, prepare(settings, asked))

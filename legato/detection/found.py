@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+
+_EVERYWHERE = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,15 @@ def reason(command: str, why: str) -> str:
     return f"{command}: {why}"
 
 
-def on_path(program: str, search_path: str) -> bool:
-    """Tell whether a program can be started by name."""
-    return shutil.which(program, path=search_path) is not None
+def program_on(search_path: str, name: str) -> str:
+    """Say how to start a program from a process whose PATH may be another; "" where it is missing.
+
+    By name where every PATH has it, else by its whole path.
+    """
+    found = shutil.which(name, path=search_path)
+    if found is None:
+        return ""
+    return name if os.path.dirname(found) in _EVERYWHERE else shlex.quote(os.path.abspath(found))  # noqa: PTH100, PTH120 - text in, text out
 
 
 def text_of(file: Path) -> str:

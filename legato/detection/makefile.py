@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .found import Found, on_path, reason, text_of
+from .found import Found, program_on, reason, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +20,10 @@ _FIXERS = ("fix", "format", "fmt")
 def find_in_makefile(folder: Path, search_path: str) -> Found:
     """Take the first target of each kind that is there by name."""
     targets = _targets(folder)
-    tests, style, fixers = (_first(names, targets) for names in (_TESTS, _STYLE, _FIXERS))
+    make = program_on(search_path, "make")
+    tests, style, fixers = (_first(make, names, targets) for names in (_TESTS, _STYLE, _FIXERS))
     commands = (*tests, *style, *fixers)
-    if commands and not on_path("make", search_path):
+    if commands and not make:
         return Found(missing=("a Makefile is there, but make is not installed",))
     why = tuple(reason(command, "a target of the Makefile") for command in commands)
     return Found(tests, style, fixers, why)
@@ -33,5 +34,5 @@ def _targets(folder: Path) -> frozenset[str]:
     return frozenset(name for line in _TARGET.findall(text) for name in line.split())
 
 
-def _first(names: tuple[str, ...], targets: frozenset[str]) -> tuple[str, ...]:
-    return next(((f"make {name}",) for name in names if name in targets), ())
+def _first(make: str, names: tuple[str, ...], targets: frozenset[str]) -> tuple[str, ...]:
+    return next(((f"{make} {name}",) for name in names if name in targets), ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from .found import Found, joined, on_path, reason, text_of
+from .found import Found, joined, program_on, reason, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,8 @@ def find_in_node(folder: Path, search_path: str) -> Found:
 
 def _runner(folder: Path, search_path: str) -> str:
     wanted = next((name for lock, name in _LOCKS.items() if (folder / lock).exists()), "npm")
-    return next((name for name in (wanted, "npm") if on_path(name, search_path)), "")
+    programs = (program_on(search_path, name) for name in (wanted, "npm"))
+    return next((program for program in programs if program), "")
 
 
 def _run(runner: str, names: tuple[str, ...], scripts: dict[str, str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from .found import Found, joined, on_path, reason, text_of
+from .found import Found, joined, program_on, reason, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ class _Place:
         for environment in ENVIRONMENTS:
             if (self.folder / environment / "bin" / name).exists():
                 return f"{environment}/bin/{name}"
-        return name if on_path(name, self.search_path) else ""
+        return program_on(self.search_path, name)
 
 
 def find_in_python(folder: Path, search_path: str) -> Found:
@@ -109,12 +109,12 @@ def _pytest(place: _Place) -> str:
         own = place.folder / environment
         if (own / "bin" / "python").exists() and _has_package(own, "pytest"):
             return f"{sources}{environment}/bin/python -m pytest"
-    if (place.folder / "uv.lock").exists() and on_path("uv", place.search_path):
-        return "uv run pytest"
-    if (place.folder / "poetry.lock").exists() and on_path("poetry", place.search_path):
-        return "poetry run pytest"
-    # beside the package under test, as `python -m pytest` does it
-    return f"PYTHONPATH={'src' if sources else '.'} pytest" if place.program("pytest") else ""
+    for lock, name in (("uv.lock", "uv"), ("poetry.lock", "poetry")):
+        program = program_on(place.search_path, name) if (place.folder / lock).exists() else ""
+        if program:
+            return f"{program} run pytest"
+    pytest = place.program("pytest")  # beside the package under test, as `python -m pytest` is
+    return f"PYTHONPATH={'src' if sources else '.'} {pytest}" if pytest else ""
 
 
 def _has_package(environment: Path, name: str) -> bool:
@@ -122,7 +122,8 @@ def _has_package(environment: Path, name: str) -> bool:
 
 
 def _unittest(place: _Place, tests: list[Path]) -> Found:
-    python = next((name for name in ("python3", "python") if on_path(name, place.search_path)), "")
+    programs = (program_on(place.search_path, name) for name in ("python3", "python"))
+    python = next((program for program in programs if program), "")
     if not python:
         return Found(missing=("tests of unittest, but no python3 on the path",))
     folder = tests[0].parent.relative_to(place.folder)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain.errors import refused
+from legato.paths import make_private
 
 from .config import config_digest
 from .git import GitError, git, git_failed
@@ -121,7 +122,7 @@ def make_snapshot(home: Path, run_id: str, repository: Repository, folder: Path)
         workspace=str(folder),
         branch="",
     )
-    folder_of(home, run_id).mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder_of(home, run_id))
     try:
         tree = replace(tree, base=tree_object(home, tree))
     except GitError as error:

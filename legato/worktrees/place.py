@@ -7,6 +7,8 @@ import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from legato.paths import make_private
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -63,7 +65,7 @@ def load_tree(home: Path, run_id: str) -> Tree | None:
 def save_tree(home: Path, tree: Tree) -> None:
     """Write down what is known of a run's tree, whole or not at all."""
     folder = folder_of(home, tree.run_id)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     draft = folder / f"{_FILE}.new"
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(tree), file, indent=1)

@@ -27,7 +27,7 @@ def change_screen(finished: Finished) -> RenderableType:
     change = finished.change
     if not change.files:
         return Group(*shown, Text("nothing was changed"))
-    return Group(*shown, Text(change.stat, style="bold"), _files(change.files), _next(change))
+    return Group(*shown, Text(change.stat, style="bold"), files_screen(change.files), _next(change))
 
 
 def diff_screen(diff: str) -> Text:
@@ -44,7 +44,8 @@ def _style(line: str) -> str:
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
-def _files(files: tuple[File, ...]) -> Table:
+def files_screen(files: tuple[File, ...]) -> Table:
+    """Show one line a file with its counts of lines."""
     table = Table.grid(padding=(0, 2))
     for file in files:
         counts = ("binary", "")

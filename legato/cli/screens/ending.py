@@ -20,6 +20,8 @@ def ending_screen(end: Ended) -> RenderableType:
     """Show how a run stands once nobody follows it any more."""
     seen = end.seen
     shown: list[RenderableType] = [Text(), headline(seen)]
+    if seen.work.answer:
+        shown.append(Text(f"\n{seen.work.answer}\n"))
     shown += [question_screen(seen.identity.run_id, one) for one in seen.waits.open_questions]
     changed = "\n".join(seen.work.changed) or "nothing known"
     rows = [("changed", changed), ("spent", spent_text(seen))]
