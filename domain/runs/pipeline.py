@@ -188,8 +188,17 @@ def _report(steps: tuple[PipelineStep, ...], progress: Progress) -> str:
         if row is not None:
             state = "failed" if row.result.failed else "ok"
             said = f"{state}: {_cell(row.result.text)}"
-        lines.append(f"| {index + 1} | {_cell(step.tool)} | {said} |")
+        lines.append(f"| {index + 1} | {_cell(_asked(step))} | {said} |")
     return "\n".join(lines)
+
+
+def _asked(step: PipelineStep) -> str:
+    """Name a step by its tool, and by its one argument where that is plain text."""
+    match list(step.arguments.values()):
+        case [str(text)] if "{{" not in text:
+            return f"{step.tool}: {text}"
+        case _:
+            return step.tool
 
 
 def _summary(total: int, progress: Progress, reached: int) -> str:

@@ -36,6 +36,7 @@ from domain.events import (
     TurnStarted,
 )
 from domain.runs.budget import tokens_of
+from domain.runs.pipeline import PRICES as PIPELINE
 from domain.runs.recorded import short, stamp
 from domain.runs.sequence import Item
 from domain.tools.results import Tag
@@ -195,12 +196,14 @@ def _value(value: Json) -> str:
 
 
 def _answer(fact: ModelResponded) -> str:
+    asked = ", ".join(call.name for call in fact.calls)
+    if fact.usage.prices == PIPELINE:
+        return f"the pipeline asked for {short(asked)}" if asked else "the pipeline reported"
     spent = f"{tokens_of(fact.usage)} tokens"
     if fact.usage.cost is not None:
         spent += f", ${fact.usage.cost}"
     if not fact.calls:
         return f"the model answered ({spent}): {short(fact.text, SAID)}"
-    asked = ", ".join(call.name for call in fact.calls)
     said = f", saying: {short(fact.text, SAID)}" if fact.text.strip() else ""
     return f"the model asked for {short(asked)} ({spent}){said}"
 

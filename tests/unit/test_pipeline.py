@@ -79,7 +79,7 @@ async def test_a_pipeline_asks_for_one_call_after_the_other_and_reports() -> Non
         "",
         "| step | tool | result |",
         "| --- | --- | --- |",
-        "| 1 | check | failed: two \\| three problems |",
+        "| 1 | check: lint | failed: two \\| three problems |",
         "| 2 | mend | ok: two \\| three problems |",
         "| 3 | verify | ok: two \\| three problems |",
     ]
