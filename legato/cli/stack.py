@@ -25,7 +25,11 @@ NOT_REACHABLE = 7
 @json_option
 @click.pass_obj
 def up_command(call: Call) -> int:
-    """Start the embedded stack and wait until it serves; finding it running is fine."""
+    """Start the embedded stack and wait until it serves; finding it running is fine.
+
+    With TEMPORAL_ADDRESS and DATABASE_URL set it makes those servers ready instead: the
+    ledger's tables, the namespace, the search attributes.
+    """
     settings = call.settings()
     status = run_async(_up(call, settings))
     call.show(status_json(status, settings.home), lambda: stack_screen(status, settings.home))
@@ -33,7 +37,11 @@ def up_command(call: Call) -> int:
 
 
 async def _up(call: Call, settings: Settings) -> StackStatus:
-    await ensure_up(settings, progress=call.progress, search_attributes=search_attributes())
+    stack = await ensure_up(settings, progress=call.progress, search_attributes=search_attributes())
+    if not stack.embedded:
+        from legato.cluster import prepare_cluster  # noqa: PLC0415 - other commands load no Temporal
+
+        await prepare_cluster(stack, call.progress)
     return await stack_status(settings)
 
 
