@@ -116,9 +116,9 @@ async def accept_answer(  # noqa: PLR0913 - a submission's own parts
     if state.settled is None or state.settled == fact:
         if state.settled is None and answer == AGAIN and _is_unknown(state):
             await _check_again(ledger, run, state, facts)
-        consequence = _consequence(state, answer, facts) if state.settled is None else ()
+        settling = (fact, *_consequence(state, answer, facts))
         with suppress(TakenError):
-            appended = await append(ledger, author, Part(stream, (fact, *consequence)))
+            appended = await append(ledger, author, Part(stream, settling))
             return _accepted(run, stream, fact, appended)
     await _keep_late(ledger, author, stream, state, submission, answer)
     raise refused(

@@ -116,7 +116,10 @@ async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
     except asyncpg.UniqueViolationError:
         return await _resolve(ledger, parts, None)
     except _FAILURES as exc:
-        return await _resolve(ledger, parts, _translated(exc, parts))
+        error = _translated(exc, parts)
+        if error.kind is Kind.BUG:
+            raise error from None
+        return await _resolve(ledger, parts, error)
 
 
 def _translated(exc: Exception, parts: Sequence[Part]) -> LegatoError:

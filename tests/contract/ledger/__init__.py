@@ -1,0 +1,1 @@
+"""The ledger on a real Postgres: appends, reads, submissions and verification."""
