@@ -20,6 +20,7 @@ from domain.events import (
 from domain.runs.inputs import InputKind
 from domain.runs.recorded import facts_of, stamp
 from domain.runs.run import OPEN, Status, fold
+from domain.runs.timeline import asked_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,10 @@ PEOPLE = frozenset({"input", "approval", "unknown_effect"})
 
 @dataclass(frozen=True)
 class Identity:
-    """What the run is; `fingerprint` and `confinement` are "" until it is defined."""
+    """What the run is; `fingerprint` and `confinement` are "" until it is defined.
+
+    `workspace` and its path are "" for a run without one.
+    """
 
     run_id: str
     workflow_id: str
@@ -218,7 +222,7 @@ def _identity(run: Run, accepted: RunAccepted) -> Identity:
         temporal_runs=run.temporal_runs,
         agent=accepted.agent,
         entry=accepted.entry.value,
-        workspace=accepted.workspace,
+        workspace=accepted.workspace if accepted.request.workspace else "",
         workspace_path=accepted.request.workspace,
         session=accepted.session,
         resumes=accepted.resumes,
@@ -277,7 +281,7 @@ def _running(run: Run) -> str:
         return "building the agent's definition"
     step = run.step
     if step is not None and step.open is not None:
-        return f"asking the model (request {step.open.n} of step {step.step})"
+        return f"asking {asked_of(run.defined)} (request {step.open.n} of step {step.step})"
     if step is not None:
         left = [call.request.name for call in step.calls if call.outcome is None]
         if left:

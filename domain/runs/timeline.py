@@ -73,6 +73,7 @@ class Timeline:
     """Lines under construction; events are told in order, once each."""
 
     _items: tuple[Item, ...] = ()
+    _asked: str = "the model"
     _began: dict[str, datetime] = field(default_factory=dict[str, "datetime"])
     _calls: dict[tuple[int, int, int], str] = field(default_factory=dict[tuple[int, int, int], str])
 
@@ -102,6 +103,7 @@ class Timeline:
                 return self._call(fact, at)
             case RunDefined():
                 self._items = fact.items
+                self._asked = asked_of(fact)
                 return _begin(fact)
             case TurnStarted():
                 return self._turn(fact)
@@ -145,7 +147,7 @@ class Timeline:
                 for call in fact.calls:
                     place = (fact.turn, fact.step, call.position)
                     self._calls[place] = call_title(call.name, call.arguments)
-                return 2, f"{where}: {_answer(fact)}", "ok", took
+                return 2, f"{where}: {self._asked} {_answer(fact)}", "ok", took
             case ModelFailed():
                 why = f"{fact.code}: {short(fact.message)}"
                 return 2, f"{where}: the request failed, {why}", "failed", took
@@ -191,6 +193,11 @@ def call_title(name: str, arguments: str) -> str:
     return f"{name}({short(', '.join(f'{k}={_value(v)}' for k, v in given.items()), 80)})"
 
 
+def asked_of(defined: RunDefined) -> str:
+    """Say who answers in a run: its model, or the pipeline of a run without one."""
+    return "the pipeline" if defined.runtime.pipeline else "the model"
+
+
 def _value(value: Json) -> str:
     return short(value, 60) if isinstance(value, str) else short(str(value), 40)
 
@@ -203,16 +210,17 @@ def _answer(fact: ModelResponded) -> str:
     if fact.usage.cost is not None:
         spent += f", ${fact.usage.cost}"
     if not fact.calls:
-        return f"the model answered ({spent}): {short(fact.text, SAID)}"
+        return f"answered ({spent}): {short(fact.text, SAID)}"
     said = f", saying: {short(fact.text, SAID)}" if fact.text.strip() else ""
-    return f"the model asked for {short(asked)} ({spent}){said}"
+    return f"asked for {short(asked)} ({spent}){said}"
 
 
 def _begin(fact: Fact) -> _Said | None:
     match fact:
         case RunAccepted():
             going_on = f", going on from {fact.resumes}" if fact.resumes else ""
-            return 0, f"accepted: {fact.agent} in {fact.workspace}{going_on}", "", None
+            where = f" in {fact.workspace}" if fact.request.workspace else ""
+            return 0, f"accepted: {fact.agent}{where}{going_on}", "", None
         case RunAttached(epoch=1):
             return 0, "taken up by a worker", "", None
         case RunAttached():

@@ -57,7 +57,8 @@ def answer_command(call: Call, run: str, input_id: str, words: tuple[str, ...]) 
             return run_id, await answer(door, run_id, input_id, text, submission=new_id())
 
     run_id, accepted = run_async(work())
-    _say(call, run_id, accepted, f"answered: {run_id} goes on", input_id=input_id, answer=text)
+    then = "goes on" if accepted.run.ended is None else "has ended; the answer stands in its record"
+    _say(call, run_id, accepted, f"answered: {run_id} {then}", input_id=input_id, answer=text)
     return 0
 
 

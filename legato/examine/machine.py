@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain.codec import decode_object
@@ -17,6 +16,8 @@ from legato.examine.finding import Finding, fail, ok, warn
 from legato.settings import secret
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from legato.settings import Settings
 
 _GIB = 1024**3

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import patch
 
-import yaml
-
+from ledger.connect import close_ledger, open_ledger
+from legato.cli.program import run_program
+from legato.embedded import down
+from legato.readings import list_runs
 from legato.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60.0
@@ -68,6 +73,10 @@ class LiveStack:
         """Run the program to its end, without `--json` unless it is among the arguments."""
         return call_program(self.environment, *arguments, limit=limit, cwd=cwd)
 
+    def inside(self, *arguments: str) -> Result:
+        """Run the program's own entry point in this process: the same, without its start."""
+        return call_inside(self.environment, *arguments)
+
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start the program and go on; whoever starts it ends it."""
         return subprocess.Popen(
@@ -80,10 +89,23 @@ class LiveStack:
             text=True,
         )
 
+    def rows(self) -> list[dict[str, object]]:
+        """Read the rows of all runs, without a process."""
+        return asyncio.run(_rows(self.database_url))
+
+    def row(self, model: str) -> dict[str, object]:
+        """Read the row of the run that was given a model; empty where there is none."""
+        return next((row for row in self.rows() if row["model"] == model), dict[str, object]())
+
+    def reaches(self, model: str, status: str) -> bool:
+        """Wait until the run that was given a model has a status."""
+        return until(lambda: self.row(model).get("status") == status)
+
     def script(self, name: str, *steps: Mapping[str, object], repeat: bool = False) -> str:
         """Write a script of a model; gives the model's name."""
         path = self.files / f"{name}.yaml"
-        path.write_text(yaml.safe_dump({"steps": list(steps), "repeat": repeat}), encoding="utf-8")
+        steps_and_more = {"steps": list(steps), "repeat": repeat}  # JSON is YAML too
+        path.write_text(json.dumps(steps_and_more), encoding="utf-8")
         return f"script:{path}"
 
     def workspace(self, name: str, **files: str) -> Path:
@@ -93,6 +115,14 @@ class LiveStack:
         for file, text in files.items():
             (folder / file.replace("__", ".")).write_text(text, encoding="utf-8")
         return folder
+
+
+async def _rows(database_url: str) -> list[dict[str, object]]:
+    ledger = await open_ledger(database_url, most=2)
+    try:
+        return list((await list_runs(ledger, limit=None, only_open=False)).rows)
+    finally:
+        await close_ledger(ledger)
 
 
 def program(*arguments: str) -> list[str]:
@@ -117,6 +147,15 @@ def call_program(
     return Result(ran.returncode, ran.stdout, ran.stderr)
 
 
+def call_inside(environment: Mapping[str, str], *arguments: str) -> Result:
+    """Run the program in this process, in an environment, with its output caught."""
+    out, err = io.StringIO(), io.StringIO()
+    ours = patch.dict(os.environ, dict(environment), clear=True)
+    with ours, redirect_stdout(out), redirect_stderr(err):
+        code = run_program(arguments)
+    return Result(code, out.getvalue(), err.getvalue())
+
+
 def clean_environment(home: Path) -> dict[str, str]:
     """Give this process's environment with one home, without other settings or any key."""
     kept = {
@@ -128,7 +167,7 @@ def clean_environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def live_stack(home: Path, files: Path, **environment: str) -> Iterator[LiveStack]:
+def live_stack(home: Path, files: Path, **environment: str) -> Generator[LiveStack]:
     """Bring a stack up by the program, and down by it at the end."""
     variables = clean_environment(home) | environment
     up = call_program(variables, "--json", "up", limit=90)
@@ -144,8 +183,7 @@ def live_stack(home: Path, files: Path, **environment: str) -> Iterator[LiveStac
             database_url=addresses["database_url"],
         )
     finally:
-        down = call_program(variables, "--json", "down", limit=90)
-        assert down.code == 0, down.out + down.err
+        asyncio.run(down(load_settings(variables)))
 
 
 def until(fact: Callable[[], bool], *, seconds: float = 20.0) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from tests.support.stack import LiveStack, calls, text, until
+from tests.support.stack import LiveStack, calls, text
 
 READ = ("read_file", {"path": "a.txt"})
 WRITE = ("write_file", {"path": "made.txt", "content": "made\n"})
@@ -44,17 +44,17 @@ def test_a_detached_run_is_told_at_once_and_goes_on_alone(stack: LiveStack) -> N
     folder = stack.workspace("detached")
     model = stack.script("detached", text("done", delay_seconds=1))
 
-    ran = stack.cli("run", "generic", "go", "-w", str(folder), "-m", model, "--detach", "--json")
-    run_id = ran.json["run_id"]
+    ran = stack.inside("run", "generic", "go", "-w", str(folder), "-m", model, "--detach", "--json")
 
     assert (ran.code, ran.json["status"]) == (0, "queued")
-    assert until(lambda: stack.cli("--json", "show", run_id).json["status"] == "completed")
+    assert ran.json["run_id"] == stack.row(model)["run_id"]
+    assert stack.reaches(model, "completed")
 
 
 def test_a_failed_run_exits_with_one_and_says_why(stack: LiveStack) -> None:
     model = stack.script("fails", {"fail": {"code": "model_away", "disposition": "refuse"}})
 
-    ran = stack.cli("--json", "run", "generic", "go", "-m", model)
+    ran = stack.inside("--json", "run", "generic", "go", "-m", model)
 
     assert (ran.code, ran.json["ok"], ran.json["status"]) == (1, False, "failed")
     assert ran.error["code"] == "model_away"
@@ -64,14 +64,14 @@ def test_a_failed_run_exits_with_one_and_says_why(stack: LiveStack) -> None:
 def test_a_spent_budget_exits_with_one_and_names_the_limit(stack: LiveStack) -> None:
     model = stack.script("budget", calls(READ), repeat=True)
 
-    ran = stack.cli("--json", "run", "generic", "go", "-m", model, "--max-steps", "2")
+    ran = stack.inside("--json", "run", "generic", "go", "-m", model, "--max-steps", "2")
 
     assert (ran.code, ran.json["status"], ran.json["steps"]) == (1, "over_budget", 2)
     assert ran.error["code"] == "budget_steps"
 
 
 def test_what_only_a_worker_can_refuse_exits_with_three(stack: LiveStack) -> None:
-    ran = stack.cli("--json", "run", "generic", "go", "-m", "script:/nowhere/at/all.yaml")
+    ran = stack.inside("--json", "run", "generic", "go", "-m", "script:/nowhere/at/all.yaml")
 
     assert (ran.code, ran.json["status"]) == (3, "failed")
     assert "script_unreadable" in ran.error["message"]
@@ -80,22 +80,12 @@ def test_what_only_a_worker_can_refuse_exits_with_three(stack: LiveStack) -> Non
 def test_an_interrupted_follower_leaves_the_run_and_says_how_to_stop_it(stack: LiveStack) -> None:
     model = stack.script("interrupted", text("slow", delay_seconds=30))
     following = stack.start("--json", "run", "generic", "go", "-m", model)
-    assert until(lambda: _begun(stack, "interrupted"))
+    assert stack.reaches(model, "running")
 
     following.send_signal(signal.SIGINT)
     out, _ = following.communicate(timeout=20)
 
-    run_id = _run_with(stack, "interrupted")["run_id"]
+    run_id = stack.row(model)["run_id"]
     assert following.returncode == 130
     assert f"legato stop {run_id}" in out
-    assert stack.cli("--json", "show", run_id).json["status"] == "running"
-    stack.cli("stop", run_id)
-
-
-def _run_with(stack: LiveStack, script: str) -> dict[str, str]:
-    rows = stack.cli("--json", "runs").json["runs"]
-    return next((row for row in rows if row["model"].endswith(f"/{script}.yaml")), {})
-
-
-def _begun(stack: LiveStack, script: str) -> bool:
-    return _run_with(stack, script).get("status") == "running"
+    assert stack.row(model)["status"] == "running"

@@ -28,7 +28,8 @@ def inbox_screen(rows: Sequence[Mapping[str, object]]) -> RenderableType:
 
 
 def _facts(row: Mapping[str, object]) -> list[tuple[str, str]]:
-    run = f"{row['agent']} in {row['workspace']}  {row['run_id']}  ({row['status']})"
+    where = f" in {row['workspace']}" if row["workspace"] else ""
+    run = f"{row['agent']}{where}  {row['run_id']}  ({row['status']})"
     return [
         ("  run", run),
         ("  choices", " | ".join(_texts(row["choices"]))),

@@ -47,7 +47,8 @@ def headline(seen: Overview) -> Text:
     """Say which run it is and how it stands."""
     state = seen.state
     text = status_text(state.status)
-    text.append(f"  {seen.identity.agent} in {seen.identity.workspace}", style="bold")
+    where = f" in {seen.identity.workspace}" if seen.identity.workspace else ""
+    text.append(f"  {seen.identity.agent}{where}", style="bold")
     text.append(f"  {seen.identity.run_id}", style="dim")
     if state.reason and state.status != "completed":
         by = f" by {state.by}" if state.by else ""

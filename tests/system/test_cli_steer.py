@@ -1,0 +1,81 @@
+"""What people say to a run from the command line: answers, messages, stops."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.stack import LiveStack, calls, text
+
+QUESTION = {"question": "Which colour?", "choices": ["red", "blue"]}
+
+
+@pytest.fixture(scope="module")
+def asking(stack: LiveStack) -> str:
+    """Give the id of a run that waits for a person; its script goes on only with `blue`."""
+    answered = {"last_tool": {"name": "ask_human", "contains": "blue"}}
+    model = stack.script("asks", calls(("ask_human", QUESTION)), text("done", expect=answered))
+
+    ran = stack.cli("--json", "run", "generic", "ask", "-m", model)
+
+    assert (ran.code, ran.json["status"], ran.json["ok"]) == (5, "waiting", False)
+    assert ran.error["code"] == "waits_for_person"
+    assert ran.error["message"] == "Which colour?"
+    return str(ran.json["run_id"])
+
+
+def test_the_inbox_gives_the_command_that_answers(stack: LiveStack, asking: str) -> None:
+    listed = stack.inside("--json", "inbox").json["questions"]
+
+    mine = next(row for row in listed if row["run_id"] == asking)
+    assert (mine["text"], mine["choices"]) == ("Which colour?", ["red", "blue"])
+    assert mine["command"] == f'legato answer {asking} {mine["input_id"]} "red"'
+    assert mine["who"] == ["owner"]
+    assert mine["expires_at"] == ""
+
+
+def test_an_answer_outside_the_choices_is_refused_and_the_first_one_counts(
+    stack: LiveStack, asking: str
+) -> None:
+    model = str(next(row for row in stack.rows() if row["run_id"] == asking)["model"])
+    asked = stack.inside("--json", "show", asking).json["open_questions"][0]["input_id"]
+
+    unclear = stack.inside("--json", "answer", asking, asked, "bluish")
+    answered = stack.inside("answer", asking, asked, "blue")
+    late = stack.inside("--json", "answer", asking, asked, "red")
+
+    assert (unclear.code, unclear.error["code"]) == (3, "answer_unclear")
+    assert unclear.error["details"]["choices"] == ["red", "blue"]
+    assert answered.code == 0, answered.err
+    assert (late.code, late.error["code"]) == (3, "input_settled")
+    assert stack.reaches(model, "completed")
+
+
+def test_a_stop_is_accepted_at_once_and_ends_the_run_with_who_and_why(stack: LiveStack) -> None:
+    model = stack.script("stopped", text("slow", delay_seconds=60))
+    following = stack.start("--json", "run", "generic", "go", "-m", model)
+    assert stack.reaches(model, "running")
+    run_id = str(stack.row(model)["run_id"])
+
+    stopped = stack.cli("--json", "stop", run_id, "--reason", "seen enough")
+    following.communicate(timeout=20)
+    again = stack.inside("--json", "stop", run_id)
+
+    assert (stopped.code, stopped.json["ok"]) == (0, True)
+    assert following.returncode == 6
+    row = stack.row(model)
+    assert (row["status"], row["reason"]) == ("stopped", "stop_requested")
+    assert str(row["by"]).startswith("person:")
+    assert (again.code, again.error["code"]) == (3, "run_closed")
+
+
+def test_a_message_steers_the_run_at_its_next_step(stack: LiveStack) -> None:
+    steered = {"user_contains": "the other one"}
+    model = stack.script("steered", text("first", delay_seconds=8), text("second", expect=steered))
+    stack.inside("run", "generic", "go", "-m", model, "--detach")
+    assert stack.reaches(model, "running")
+
+    sent = stack.inside("--json", "send", str(stack.row(model)["run_id"]), "take the other one")
+
+    assert (sent.code, sent.json["later"]) == (0, False)
+    assert stack.reaches(model, "completed")
+    assert stack.row(model)["steps"] == 2
