@@ -21,7 +21,7 @@ from activities.record import (
     refresh,
 )
 from activities.view import view_of
-from domain.codec import canonical, digest
+from domain.codec import canonical, canonical_list, digest_bytes
 from domain.errors import LegatoError
 from domain.events import (
     Fact,
@@ -38,7 +38,7 @@ from domain.ids import incoming_stream, run_stream
 from domain.ports import Disposition, ModelFailure, ModelRequest
 from domain.runs.budget import exceeded
 from domain.runs.checks import repair_message
-from domain.runs.conversation import Message, UserMessage
+from domain.runs.conversation import Message, UserMessage, message_bytes
 from domain.runs.steps import StepInput, StepResult
 from domain.tools.render import native_tools, render_request
 from ledger.append import Part, TakenError, VersionConflictError, append
@@ -90,6 +90,13 @@ def _messages(record: Record, opening: TurnStarted | None) -> tuple[list[Message
     return messages, delivered
 
 
+def _sent(record: Record, request: ModelRequest) -> bytes:
+    """The text of a request as it is digested; what the transcript holds is encoded already."""
+    known = record.transcript.encoded
+    new = (message_bytes(message) for message in request.messages[len(known) :])
+    return canonical_list((canonical(request.instructions), *known, *new))
+
+
 def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepared:
     """Decide what to send, on what the record says now."""
     runtime, definition = defined_of(record).runtime, definition_of(record)
@@ -108,12 +115,13 @@ def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepare
     step = record.run.step
     here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
     n = len(step.requested) + 1 if here and step is not None else 1
-    sent = [request.instructions, *(message.model_dump(mode="json") for message in messages)]
-    size = len(canonical(sent)) + sum(len(tool.schema.encode()) for tool in request.tools)
+    sent = _sent(record, request)
+    size = len(sent) + sum(len(tool.schema.encode()) for tool in request.tools)
     requested = ModelRequested(
         turn=arg.turn, step=arg.step, n=n, owner=owner, model=runtime.model, view=view.names,
-        view_digest=view.digest, request_digest=digest(sent), incoming=record.incoming_version,
-        delivered=tuple(delivered), reserved=reserve(runtime.model, size, runtime.max_tokens),
+        view_digest=view.digest, request_digest=digest_bytes(sent),
+        incoming=record.incoming_version, delivered=tuple(delivered),
+        reserved=reserve(runtime.model, size, runtime.max_tokens),
         ordinal=record.run.ordinal,
     )  # fmt: skip
     lost: tuple[Fact, ...] = ()
@@ -124,11 +132,13 @@ def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepare
     return Prepared(facts, requested, request, record.run.version, accepted_of(record).session)
 
 
-async def ask_model(world: World, arg: StepInput) -> StepResult | None:
-    """Get the step's response recorded; None once it is, else why the step must end."""
+async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult | None:
+    """Get the step's response recorded; None once it is, else why the step must end.
+
+    `record` has just been read.
+    """
     owner = uuid.uuid4().hex
     while True:
-        record = await refresh(world.ledger, world.records, arg.run_id)
         ended = _must_end(record, arg)
         if ended is not None:
             return ended
@@ -142,6 +152,7 @@ async def ask_model(world: World, arg: StepInput) -> StepResult | None:
             return StepResult("over_budget", f"budget_{spent}")
         if await _pin(world, record, prepared):
             return await _send(world, record, prepared)
+        record = await refresh(world.ledger, world.records, arg.run_id)
 
 
 def _must_end(record: Record, arg: StepInput) -> StepResult | None:

@@ -14,13 +14,18 @@ from domain.events import Fact, MessageAccepted, RunAccepted, RunAttached, RunDe
 from domain.ids import incoming_stream, run_stream
 from domain.runs.run import Run, evolve
 from domain.runs.transcript import Transcript
+from domain.tools.effective import EffectiveView
+from domain.tools.policy import TurnPolicy
 from ledger.append import Part, TakenError, VersionConflictError, append
 from ledger.blobs import get_blob
 from ledger.encode import Author
-from ledger.reads import read_stream
+from ledger.reads import read_both, read_stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ledger.connect import Ledger
+    from ledger.reads import Stored
 
 MOST_KEPT = 64
 
@@ -30,6 +35,7 @@ class Record:
     """One run's facts so far, its fold, its conversation, and its session's messages.
 
     It only grows; whoever holds it reads on from the ledger before deciding anything.
+    `view` is the view last derived, with the policy that it was derived under.
     """
 
     run: Run = field(default_factory=Run)
@@ -39,6 +45,7 @@ class Record:
     incoming_version: int = 0
     head: str = ""
     definition: AgentDefinition | None = None
+    view: tuple[TurnPolicy, EffectiveView] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -68,16 +75,11 @@ async def refresh(ledger: Ledger, records: Records, run_id: str) -> Record:
 
 
 async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
-    fresh = await read_stream(ledger, run_stream(run_id), record.run.version)
-    accepted = record.run.accepted
-    if accepted is None and fresh and fresh[0].fact.type == "run.accepted":
-        accepted = fresh[0].fact
-    if accepted is not None:
-        session = incoming_stream(accepted.session)
-        for stored in await read_stream(ledger, session, record.incoming_version):
-            if isinstance(stored.fact, MessageAccepted):
-                record.incoming[stored.version] = stored.fact
-            record.incoming_version = stored.version
+    fresh, incoming = await _read_new(ledger, record, run_stream(run_id))
+    for stored in incoming:
+        if isinstance(stored.fact, MessageAccepted):
+            record.incoming[stored.version] = stored.fact
+        record.incoming_version = stored.version
     texts = {version: message.text for version, message in record.incoming.items()}
     for stored in fresh:
         record.run = evolve(record.run, stored.fact)
@@ -85,6 +87,21 @@ async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
         record.transcript.tell(stored.fact, texts)
         record.head = stored.hash.hex()
     await _read_definition(ledger, record)
+
+
+async def _read_new(
+    ledger: Ledger, record: Record, stream: str
+) -> tuple[Sequence[Stored], Sequence[Stored]]:
+    """Read what is new of the run and of its session; the session is named by the first fact."""
+    accepted = record.run.accepted
+    if accepted is not None:
+        session = incoming_stream(accepted.session)
+        mark = (stream, record.run.version), (session, record.incoming_version)
+        return await read_both(ledger, *mark)
+    fresh = await read_stream(ledger, stream)
+    if not fresh or not isinstance(fresh[0].fact, RunAccepted):
+        return fresh, ()
+    return fresh, await read_stream(ledger, incoming_stream(fresh[0].fact.session))
 
 
 async def _read_definition(ledger: Ledger, record: Record) -> None:

@@ -37,8 +37,9 @@ def make_take_step(world: World) -> TakeStep:
         check_version(record, arg.version)
         first = record.run.version
         world.kill(f"before:step:{arg.turn}.{arg.step}")
-        result = already(record, arg) or await _take(world, arg)
-        record = await refresh(world.ledger, world.records, arg.run_id)
+        result = already(record, arg)
+        if result is None:
+            result, record = await _take(world, record, arg)
         return _reported(record, arg, result, first)
 
     return run
@@ -55,24 +56,29 @@ def already(record: Record, arg: StepInput) -> StepResult | None:
     return None
 
 
-async def _take(world: World, arg: StepInput) -> StepResult:
-    """Ask, read, and say what is left."""
-    ended = await ask_model(world, arg)
-    if ended is not None:
-        return ended
+async def _take(world: World, record: Record, arg: StepInput) -> tuple[StepResult, Record]:
+    """Ask, read, and say what is left; gives the record as it stands then."""
+    ended = await ask_model(world, record, arg)
     record = await refresh(world.ledger, world.records, arg.run_id)
-    done = already(record, arg)
+    done = ended or already(record, arg)
     if done is not None:
-        return done
-    await _read_leading(world, record)
-    record = await refresh(world.ledger, world.records, arg.run_id)
+        return done, record
+    if await _read_leading(world, record):
+        record = await refresh(world.ledger, world.records, arg.run_id)
     if record.run.stop is not None:
-        return StepResult("stopped", "stop_requested")
-    return await _rest(world, record, arg)
+        return StepResult("stopped", "stop_requested"), record
+    result = await _rest(world, record, arg)
+    if result.outcome == "turn_completed":
+        record = await refresh(world.ledger, world.records, arg.run_id)
+    return result, record
 
 
-async def _read_leading(world: World, record: Record) -> None:
-    """Run the leading calls that only read, at most eight at once, each recorded as it ends."""
+async def _read_leading(world: World, record: Record) -> bool:
+    """Run the leading calls that only read, at most eight at once, each recorded as it ends.
+
+    `record` has just been read: it holds for those that begin at once. Tells whether there
+    were any.
+    """
     leading: list[Asked] = []
     for asked in asked_calls(world, record):
         if not asked.reads:
@@ -81,16 +87,20 @@ async def _read_leading(world: World, record: Record) -> None:
             leading.append(asked)
     gate = asyncio.Semaphore(MOST_AT_ONCE)
 
-    async def one(asked: Asked) -> None:
+    async def one(asked: Asked, *, at_once: bool) -> None:
         async with gate:
-            now = await refresh(world.ledger, world.records, asked.run_id)
+            now = record
+            if not at_once:
+                now = await refresh(world.ledger, world.records, asked.run_id)
             if now.run.stop is not None:
                 outcome = not_run("stopped", "The run was stopped before this call began.")
             else:
                 outcome = await run_read(world, now, asked)
             await settle(world, now, asked, outcome)
 
-    await asyncio.gather(*(one(asked) for asked in leading))
+    begun = ((asked, n < MOST_AT_ONCE) for n, asked in enumerate(leading))
+    await asyncio.gather(*(one(asked, at_once=at_once) for asked, at_once in begun))
+    return bool(leading)
 
 
 async def _rest(world: World, record: Record, arg: StepInput) -> StepResult:

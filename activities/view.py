@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def view_of(world: World, record: Record) -> EffectiveView:
-    """Derive the run's view, the same function for offering and for executing."""
+    """Derive the run's view, the same function for offering and for executing.
+
+    A record keeps it: registry and definition stay while it lives, the policy may not.
+    """
     definition = definition_of(record)
     defined = record.run.defined
     policy = turn_policy(
@@ -22,4 +25,6 @@ def view_of(world: World, record: Record) -> EffectiveView:
         confinement=world.confinement,
         attended=defined is not None and defined.runtime.attended,
     )
-    return effective(bindings_of(world.registry.specs), definition, policy)
+    if record.view is None or record.view[0] != policy:
+        record.view = policy, effective(bindings_of(world.registry.specs), definition, policy)
+    return record.view[1]

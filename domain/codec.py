@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Json: TypeAlias = (
     "bool | int | float | str | list[Json] | tuple[Json, ...] | dict[str, Json] | None"
@@ -17,6 +20,11 @@ def canonical(value: object) -> bytes:
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
     return text.encode("utf-8")
+
+
+def canonical_list(parts: Iterable[bytes]) -> bytes:
+    """Put canonical values together to the canonical bytes of the list of them."""
+    return b"[" + b",".join(parts) + b"]"
 
 
 def decode(data: bytes) -> Json:

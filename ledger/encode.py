@@ -68,7 +68,11 @@ def _stored(body: bytes) -> tuple[Codec, bytes, bytes | None]:
 
 def same_digest(secret: bytes, fact: events.Fact) -> bytes:
     """Digest a fact's content under a key, for judging whether a command was repeated."""
-    return hmac.digest(secret, fact.type.encode() + b"\0" + events.encode(fact), "sha256")
+    return _same_digest(secret, fact.type, events.encode(fact))
+
+
+def _same_digest(secret: bytes, type_name: str, body: bytes) -> bytes:
+    return hmac.digest(secret, type_name.encode() + b"\0" + body, "sha256")
 
 
 def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, refs: bytes) -> Row:
@@ -85,7 +89,8 @@ def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, r
         "correlation_id": author.correlation,
         "occurred_at": occurred_at,
     }
-    codec, stored, blob = _stored(events.encode(fact))
+    body = events.encode(fact)
+    codec, stored, blob = _stored(body)
     return Row(
         event_id=event_id,
         type=fact.type,
@@ -96,7 +101,7 @@ def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, r
         codec=codec,
         blobs=(stored if blob is not None else b"") + refs,
         commit=hashlib.sha256(stored).digest(),
-        same=same_digest(secret, fact),
+        same=_same_digest(secret, fact.type, body),
         closes=fact.closes,
         blob=blob,
     )

@@ -25,6 +25,9 @@ _COLUMNS = """e.stream_id, e.version, e.event_id, e.order_key, e.pos, e.type, e.
 _FROM = """from ledger.event e
   left join ledger.blob b on e.codec = 2 and b.blob_id = e.body"""
 _STREAM = f"select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.version > $2 order by e.version"
+_BOTH = f"""select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.version > $2
+  union all select {_COLUMNS} {_FROM} where e.stream_id = $3 and e.version > $4
+  order by stream_id, version"""
 _HORIZON = f"""select {_COLUMNS} {_FROM}
   where (e.order_key, e.pos) > ($1, $2) and e.type = any($3)
     and e.order_key < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -84,6 +87,14 @@ def _stored(row: asyncpg.Record) -> Stored:
 async def read_stream(ledger: Ledger, stream: str, after: int = 0) -> list[Stored]:
     """Read a stream's events with a version above `after`, in order."""
     return [_stored(row) for row in await ledger.pool.fetch(_STREAM, stream, after)]
+
+
+async def read_both(
+    ledger: Ledger, one: tuple[str, int], other: tuple[str, int]
+) -> tuple[list[Stored], list[Stored]]:
+    """Read two streams, each after a version, as they stand at one moment."""
+    read = [_stored(row) for row in await ledger.pool.fetch(_BOTH, *one, *other)]
+    return [e for e in read if e.stream == one[0]], [e for e in read if e.stream == other[0]]
 
 
 async def read_head(ledger: Ledger, stream: str) -> Head:

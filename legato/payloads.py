@@ -1,27 +1,60 @@
-"""What may travel through Temporal: JSON of at most 64 KiB a payload, no codec."""
+"""What may travel through Temporal: brief JSON of at most 64 KiB a payload, no codec."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import TYPE_CHECKING
 
-from temporalio.converter import DataConverter, DefaultPayloadConverter
+from temporalio.converter import (
+    AdvancedJSONEncoder,
+    CompositePayloadConverter,
+    DataConverter,
+    DefaultPayloadConverter,
+    JSONPlainPayloadConverter,
+)
 from temporalio.exceptions import ApplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from temporalio.api.common.v1 import Payload
+    from temporalio.converter import EncodingPayloadConverter
 
 MOST_BYTES = 64 * 1024
 
 
-class BoundedConverter(DefaultPayloadConverter):
+class BriefEncoder(AdvancedJSONEncoder):
+    """Leaves out the fields of a dataclass that hold their default: history is paid by the byte.
+
+    A default is thereby part of what is stored: changing one changes how old runs are read.
+    """
+
+    def default(self, o: object) -> object:
+        """Encode what JSON has no form for."""
+        if not dataclasses.is_dataclass(o) or isinstance(o, type):
+            encoded: object = super().default(o)
+            return encoded
+        held = ((field, getattr(o, field.name)) for field in dataclasses.fields(o))
+        return {field.name: value for field, value in held if value != field.default}
+
+
+def _brief(converter: EncodingPayloadConverter) -> EncodingPayloadConverter:
+    if isinstance(converter, JSONPlainPayloadConverter):
+        return JSONPlainPayloadConverter(encoder=BriefEncoder)
+    return converter
+
+
+class BoundedConverter(CompositePayloadConverter):
     """Refuses a payload that is too large, as an error that workflow code can catch.
 
     The check stands here and not in a codec: raised there it would fail the workflow task
     for ever.
     """
+
+    def __init__(self) -> None:
+        super().__init__(
+            *(_brief(c) for c in DefaultPayloadConverter.default_encoding_payload_converters)
+        )
 
     def to_payloads(self, values: Sequence[object]) -> list[Payload]:
         """Encode values; raises ApplicationError `payload_too_large`."""

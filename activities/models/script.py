@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,12 @@ def read_script(path: str) -> Script:
             cause=str(why),
             next="name an existing YAML file after `script:`",
         ) from None
+    return _parsed(text, path)
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str, path: str) -> Script:
+    """Parse a script once for all requests that find the same text in the file."""
     try:
         document: object = yaml.safe_load(text)
     except yaml.YAMLError as error:

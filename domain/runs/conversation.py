@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.codec import canonical
+
 
 class Frozen(BaseModel):
     """Plain data: immutable, no unknown fields."""
@@ -75,3 +77,8 @@ class ToolMessage(Frozen):
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
+
+
+def message_bytes(message: Message) -> bytes:
+    """Encode a message as it enters the digest of a request."""
+    return canonical(message.model_dump(mode="json"))

@@ -1,9 +1,14 @@
-"""What travels through Temporal: ids, counters, version ranges and short codes, no content."""
+"""What travels through Temporal: ids, counters, version ranges and short codes, no content.
+
+Fields that hold their default are left out on the way; a default stays what it is.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from domain.runs.sequence import MOST_REPAIRS
 
 SignalKind = Literal["answer", "message", "stop"]
 WaitOn = Literal["input", "approval", "capacity", "pause", "child", "unknown_effect", "home"]
@@ -37,9 +42,9 @@ class ItemShape:
     """What the workflow must know of an item."""
 
     name: str
-    has_turn: bool
-    has_checks: bool
-    repairs: int
+    has_turn: bool = True
+    has_checks: bool = False
+    repairs: int = MOST_REPAIRS
 
 
 @dataclass(frozen=True)

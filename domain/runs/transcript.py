@@ -12,7 +12,13 @@ from domain.events import (
     ModelResponded,
     TurnStarted,
 )
-from domain.runs.conversation import AssistantMessage, Message, ToolMessage, UserMessage
+from domain.runs.conversation import (
+    AssistantMessage,
+    Message,
+    ToolMessage,
+    UserMessage,
+    message_bytes,
+)
 from domain.tools.results import Outcome, Tag, bounded
 
 if TYPE_CHECKING:
@@ -24,10 +30,12 @@ class Transcript:
     """A conversation under construction; facts are told in order, once each.
 
     Results wait until the step's calls are all settled and then stand in the order of the
-    calls, whatever the order of recording.
+    calls, whatever the order of recording. `encoded` holds each message's canonical bytes:
+    a request is digested at every step, and its conversation only grows.
     """
 
     messages: list[Message] = field(default_factory=list[Message])
+    encoded: list[bytes] = field(default_factory=list[bytes])
     _answered: ModelResponded | None = None
     _outcomes: dict[int, Outcome] = field(default_factory=dict[int, Outcome])
 
@@ -35,19 +43,21 @@ class Transcript:
         """Take one fact; `incoming` holds the session's messages by their version."""
         match fact:
             case TurnStarted():
-                self.messages.append(UserMessage(text=fact.text))
+                self._add(UserMessage(text=fact.text))
             case ModelRequested():
                 for version in fact.delivered:
-                    self.messages.append(UserMessage(text=incoming[version]))
+                    self._add(UserMessage(text=incoming[version]))
             case ModelResponded():
-                self.messages.append(
-                    AssistantMessage(text=fact.text, calls=fact.calls, native=fact.native)
-                )
+                self._add(AssistantMessage(text=fact.text, calls=fact.calls, native=fact.native))
                 self._answered, self._outcomes = fact, {}
             case CallSettled():
                 self._settle(fact)
             case _:
                 pass
+
+    def _add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.encoded.append(message_bytes(message))
 
     def _settle(self, fact: CallSettled) -> None:
         answered = self._answered
@@ -59,7 +69,7 @@ class Transcript:
         for call in answered.calls:
             outcome = self._outcomes[call.position]
             result_id = f"{fact.turn}.{fact.step}.{call.position}"
-            self.messages.append(
+            self._add(
                 ToolMessage(
                     provider_id=call.provider_id,
                     name=call.name,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import cast
 
 from domain.codec import Json, digest
@@ -111,12 +112,17 @@ def spec_problems(spec: ToolSpec) -> list[str]:
 
 
 def _schema_problems(spec: ToolSpec) -> list[str]:
-    try:
-        schema: object = json.loads(spec.schema)
-    except ValueError:
-        return [f"tool {spec.name!r}: its schema is not JSON"]
-    problem = schema_problem(schema)
+    problem = _text_problem(spec.schema)
     return [f"tool {spec.name!r}: {problem}"] if problem else []
+
+
+@lru_cache(maxsize=512)
+def _text_problem(schema: str) -> str | None:
+    """Judge a schema's text once: every build of an agent asks for every tool's."""
+    try:
+        return schema_problem(json.loads(schema))
+    except ValueError:
+        return "its schema is not JSON"
 
 
 @dataclass(frozen=True)
