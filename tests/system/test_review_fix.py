@@ -1,0 +1,181 @@
+"""`legato review-fix` on real repositories: a branch of its own, proof, and the way back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.repositories import CHECK, git, repository
+from tests.support.stack import LiveStack, calls, text, until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FOUND = {
+    "module": "value",
+    "title": "The value is wrong",
+    "path": "value.txt",
+    "detail": "check.py expects the word right.",
+    "severity": "high",
+}
+PRINT = {"from": {"step": 0, "regex": "finding ([0-9a-f]{12})"}}
+
+
+def script(stack: LiveStack, name: str, written: str = "right", **first: object) -> str:
+    """Review, claim, fix, write the receipt; `first` is said of the first step."""
+    receipt = {"module": "value", "result": "changed", "text": "mended", "proof": "check.py passed"}
+    change = {"path": "value.txt", "expected_revision": "{{result.2.revision}}"}
+    steps: tuple[Mapping[str, object], ...] = (
+        calls(("record_finding", FOUND), **first),
+        text("one finding"),
+        calls(("claim_findings", {"fingerprints": [PRINT]})),
+        calls(("read_file", {"path": "value.txt"})),
+        calls(("edit_file", {**change, "edits": [{"old": "wrong", "new": written}]})),
+        text("mended"),
+        calls(("write_receipt", receipt)),
+        text("The value was wrong and is right."),
+    )
+    return stack.script(name, *steps)
+
+
+def review(folder: Path, model: str, *more: str) -> tuple[str, ...]:
+    return ("--json", "review-fix", str(folder), "-m", model, "--check", CHECK, *more)
+
+
+def test_the_work_is_committed_to_a_branch_and_the_tree_is_left_alone(stack: LiveStack) -> None:
+    folder = repository(stack.files / "branch")
+    ran = stack.inside(*review(folder, script(stack, "branch")))
+
+    assert ran.code == 0, ran.out + ran.err
+    change = ran.json["change"]
+    run_id = ran.json["run_id"]
+    assert (ran.json["status"], ran.json["answer"]) == (
+        "completed",
+        "The value was wrong and is right.",
+    )
+    assert change["files"] == [{"path": "value.txt", "added": 1, "removed": 1}]
+    assert (folder / "value.txt").read_text() == "wrong\n"
+    message = git(folder, "log", "-1", "--format=%B", change["branch"])
+    assert message.splitlines() == [
+        "Legato review-fix: The value is wrong",
+        "",
+        "- changed: value: The value is wrong (value.txt)",
+        "",
+        f"Legato-Run: {run_id}",
+        "Legato-Status: completed",
+    ]
+    assert run_id.startswith(change["branch"].removeprefix("legato/"))
+    git(folder, *change["merge"].split()[3:])
+    assert (folder / "value.txt").read_text() == "right\n"
+
+
+def test_a_run_that_fails_keeps_its_work_and_says_so(stack: LiveStack) -> None:
+    folder = repository(stack.files / "fails")
+    model = script(stack, "fails", written="still wrong")
+    ran = stack.inside(*review(folder, model))
+
+    change = ran.json["change"]
+    assert (ran.code, ran.json["status"]) == (1, "failed")
+    message = git(folder, "log", "-1", "--format=%B", change["branch"])
+    assert message.startswith("Legato review-fix: run failed, work as it stood\n")
+    assert message.endswith("Legato-Status: failed")
+    assert git(folder, "show", f"{change['branch']}:value.txt") == "still wrong"
+
+
+def test_a_detached_run_is_committed_by_finish_once_and_only_after_its_end(
+    stack: LiveStack,
+) -> None:
+    folder = repository(stack.files / "detach")
+    model = script(stack, "detach", delay_seconds=4)
+    begun = stack.inside(*review(folder, model, "--detach"))
+    run_id = begun.json["run_id"]
+
+    early = stack.inside("--json", "review-fix", "--finish", run_id)
+    assert stack.reaches(model, "completed")
+    first = stack.inside("--json", "review-fix", "--finish", run_id)
+    second = stack.inside("--json", "review-fix", "--finish", run_id)
+
+    assert (begun.code, begun.json["status"]) == (0, "queued")
+    assert begun.json["finish"] == f"legato review-fix --finish {run_id}"
+    assert (early.code, early.error["code"]) == (3, "run_not_ended")
+    assert first.code == 0, first.out + first.err
+    assert first.json["change"]["commit"]
+    assert second.json == first.json
+
+
+def test_in_place_the_tree_itself_is_changed_and_nothing_committed(stack: LiveStack) -> None:
+    folder = repository(stack.files / "in-place")
+    (folder / "mine.txt").write_text("mine\n", encoding="utf-8")
+    ran = stack.inside(*review(folder, script(stack, "in-place"), "--in-place"))
+
+    assert ran.code == 0, ran.out + ran.err
+    assert (folder / "value.txt").read_text() == "right\n"
+    assert ran.json["in_place"] is True
+    assert [file["path"] for file in ran.json["change"]["files"]] == ["value.txt"]
+    assert git(folder, "rev-list", "--count", "--all") == "1"
+    assert "1 uncommitted change of your own" in ran.err
+
+
+def test_uncommitted_changes_are_said_not_to_be_in_the_run(stack: LiveStack) -> None:
+    folder = repository(stack.files / "uncommitted")
+    (folder / "mine.txt").write_text("mine\n", encoding="utf-8")
+    ran = stack.inside(*review(folder, script(stack, "uncommitted"), "--detach"))
+
+    assert ran.code == 0, ran.out + ran.err
+    assert "1 uncommitted change of your own not in the run's worktree" in ran.err
+    assert "--in-place" in ran.err
+
+
+def test_a_run_that_changes_nothing_leaves_no_branch_and_no_worktree(stack: LiveStack) -> None:
+    folder = repository(stack.files / "nothing", value__txt="right\n")
+    model = stack.script("nothing", text("nothing found"), text("nothing to do"), text("none"))
+    ran = stack.inside(*review(folder, model))
+
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.json["change"]["files"] == []
+    assert git(folder, "branch", "--format=%(refname:short)") == "main"
+    assert len(git(folder, "worktree", "list").splitlines()) == 1
+
+
+def test_everything_wrong_is_told_at_once_and_nothing_is_made(stack: LiveStack) -> None:
+    folder = stack.workspace("wrong", notes__txt="hello\n")
+    ran = stack.inside("--json", "review-fix", str(folder))
+
+    codes = [problem.partition(":")[0] for problem in ran.error["details"]["problems"]]
+    assert (ran.code, ran.error["code"]) == (3, "launch_refused")
+    assert codes == ["model_missing", "checks_not_found", "not_a_repository"]
+    assert sorted(path.name for path in folder.iterdir()) == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [((), "model_missing"), (("-m", "gpt"), "model_unknown")],
+)
+def test_a_model_must_be_named_in_one_of_the_forms(
+    more: tuple[str, ...], code: str, stack: LiveStack
+) -> None:
+    folder = repository(stack.files / code)
+    ran = stack.inside("--json", "review-fix", str(folder), "--check", CHECK, *more)
+
+    assert (ran.code, ran.error["code"]) == (3, code)
+    for form in ("anthropic:MODEL", "ollama:MODEL", "script:FILE"):
+        assert form in ran.error["next"]
+    assert git(folder, "branch", "--format=%(refname:short)") == "main"
+
+
+def test_an_interrupted_follower_is_told_how_to_finish(stack: LiveStack) -> None:
+    folder = repository(stack.files / "interrupted")
+    model = script(stack, "interrupted", delay_seconds=3)
+    follower = stack.start(*review(folder, model))
+    assert until(lambda: stack.row(model).get("status") == "running")
+    follower.send_signal(2)
+    out, err = follower.communicate(timeout=30)
+
+    run_id = json.loads(out)["error"]["details"]["run_id"]
+    assert follower.returncode == 130
+    assert f"legato review-fix --finish {run_id}" in err
+    assert stack.reaches(model, "completed")
+    assert stack.inside("--json", "review-fix", "--finish", run_id).json["change"]["commit"]
