@@ -115,6 +115,7 @@ _BY_CODE = {
     "workspace_not_found": Rule(exit=4, http=404, retry=False),
     "waits_for_person": Rule(exit=5, http=202, retry=False),
     "run_stopped": Rule(exit=6, http=409, retry=False),
+    "interrupted": Rule(exit=130, http=503, retry=False),
     "stack_not_ready": Rule(exit=7, http=503, retry=True),
     "stack_failed": Rule(exit=7, http=503, retry=True),
     "temporal_unreachable": Rule(exit=7, http=503, retry=True),

@@ -115,6 +115,6 @@ def test_messages_that_the_request_delivered_stand_in_it() -> None:
 
 @pytest.mark.parametrize("number", [0, 2, 7])
 def test_there_is_no_request_outside_of_those_that_were_made(number: int) -> None:
-    facts = [f.accepted("r"), f.defined(), f.turn_started(), f.requested()]
+    facts: list[Fact] = [f.accepted("r"), f.defined(), f.turn_started(), f.requested()]
 
     assert sent_request(facts, number, generic(), {}) is None
