@@ -17,7 +17,7 @@ from legato.cli.screens.change import change_screen, diff_screen
 from legato.cli.screens.ending import ending_screen
 from legato.cli.screens.stack import facts
 from legato.cli.screens.timeline import line_screen, timeline_screen
-from legato.demo import Heard, tell_story
+from legato.demo import Heard, require_embedded, tell_story
 from legato.door import new_id
 from legato.review_fix import finished_json
 
@@ -48,6 +48,7 @@ def demo_command(call: Call) -> int:
     Needs no key. What it makes stays in LEGATO_HOME to be looked at. Exit status 0 only where
     every claim at its end holds.
     """
+    require_embedded(call.settings())
     return run_async(_demo(call))
 
 

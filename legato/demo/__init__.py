@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .proofs import Proof
-from .story import Story, tell_story
+from .story import Story, require_embedded, tell_story
 from .watch import Heard
 
-__all__ = ["Heard", "Proof", "Story", "tell_story"]
+__all__ = ["Heard", "Proof", "Story", "require_embedded", "tell_story"]

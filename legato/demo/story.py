@@ -64,7 +64,7 @@ async def tell_story(door: Door, run_id: str, heard: Heard) -> Story:
 
     """
     began = time.monotonic()
-    _require_embedded(door)
+    require_embedded(door.settings)
     request, repository = await asyncio.to_thread(_set_up, door.settings, run_id)
     heard.say(f"laid down a small git repository whose tests fail: {repository}")
     await launch(door, request, run_id=run_id)
@@ -86,12 +86,13 @@ async def tell_story(door: Door, run_id: str, heard: Heard) -> Story:
     )
 
 
-def _require_embedded(door: Door) -> None:
-    if not door.stack.embedded:
+def require_embedded(settings: Settings) -> None:
+    """Refuse to kill workers that are not this home's own; raises `demo_needs_embedded`."""
+    if settings.temporal_address is not None or settings.database_url is not None:
         raise refused(
             "demo_needs_embedded",
             "The demo kills its worker, so it runs on the embedded stack only.",
-            cause="TEMPORAL_ADDRESS and DATABASE_URL name servers of your own",
+            cause="TEMPORAL_ADDRESS or DATABASE_URL names a server of your own",
             next="unset both and run the demo again",
         )
 
