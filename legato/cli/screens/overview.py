@@ -65,7 +65,7 @@ def _present(seen: Overview) -> list[tuple[str, str]]:
     items = "  ".join(f"{item.name} [{marks[item.state]}]" for item in place.items)
     waits_for = f"{waits.waiting_on} {waits.waiting_ref}".strip()
     return [
-        ("now", seen.state.doing),
+        ("now", "" if seen.state.ended_at else seen.state.doing),
         ("where", where if place.items and place.turn else ""),
         ("sequence", items),
         ("waits for", waits_for),
