@@ -25,7 +25,7 @@ IMAGE = re.compile(r"[a-z][a-z0-9-]*(/[a-z0-9-]+)?(:[A-Za-z0-9.-]+)?")
 KNOWN = {"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "DATABASE_URL", "LEGATO_HOME", "LEGATO_HOST"}
 
 
-class Validator(Protocol):
+class _Validator(Protocol):
     """The one method used of jsonschema's validator, with its types."""
 
     def iter_errors(self, instance: object) -> Iterator[Exception]: ...
@@ -34,7 +34,7 @@ class Validator(Protocol):
 def problems(compose: object) -> list[str]:
     """What the schema of the compose specification has against a compose file."""
     text = files("check_jsonschema").joinpath(SCHEMA).read_text(encoding="utf-8")
-    validator = cast("Validator", Draft202012Validator(json.loads(text)))
+    validator = cast("_Validator", Draft202012Validator(json.loads(text)))
     return [str(error).partition("\n")[0] for error in validator.iter_errors(compose)]
 
 
