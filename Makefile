@@ -8,7 +8,7 @@ CODE := domain ledger workflows activities workers legato
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup confinement demo check format test slow soak bench lock build clean
+.PHONY: help setup confinement demo check format test docs slow soak bench lock build clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -52,6 +52,9 @@ format: setup ## Format the code and apply the safe fixes
 
 test: setup check ## The checks and the fast tests
 	$(BIN)/python -m pytest
+
+docs: setup ## Make the pages anew that are made from the code
+	@for maker in docs/make_*.py; do $(BIN)/python "$$maker" || exit 1; done
 
 slow: setup ## The slow tests: kills, restarts, real installs
 	@$(BIN)/python -m pytest -m slow || { status=$$?; test $$status = 5 || exit $$status; } # 5: no such test yet
