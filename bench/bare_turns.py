@@ -17,13 +17,13 @@ from bench.measured import Measured
 from legato.embedded.parts import CODE_ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 ENGINE = "bare"
 
 
 @contextmanager
-def worker(cluster: Cluster) -> Iterator[None]:
+def worker(cluster: Cluster) -> Generator[None]:
     """Keep the engine's worker, a process of its own as Legato's is."""
     stack = cluster.stack
     command = (sys.executable, "-m", "bench.bare_worker")

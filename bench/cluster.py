@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from temporalio.client import Client
+
 from legato.client import connect
 from legato.door import Door, open_door, search_attributes
 from legato.embedded import Stack, down, ensure_up
-from legato.settings import load_settings
+from legato.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from temporalio.client import Client, WorkflowHandle
+    from temporalio.api.history.v1 import HistoryEvent
+    from temporalio.client import WorkflowHandle
 
-    from legato.settings import Settings
 
 PAD = "x" * 2000
 """The size of every message, result and answer: 2,000 characters."""
@@ -76,24 +78,27 @@ def progress(step: str) -> None:
         sys.stderr.flush()
 
 
+async def chain_of(
+    client: Client, handle: WorkflowHandle[object, object]
+) -> AsyncIterator[Sequence[HistoryEvent]]:
+    """Read a run's histories, from its first Temporal run on through each continue-as-new."""
+    run_id = (await handle.describe()).raw_description.workflow_execution_info.first_run_id
+    while run_id:
+        link = await client.get_workflow_handle(handle.id, run_id=run_id).fetch_history()
+        yield link.events
+        last = link.events[-1].workflow_execution_continued_as_new_event_attributes
+        run_id = last.new_execution_run_id
+
+
 @dataclass(frozen=True)
 class History:
-    """The size of a workflow's histories over its whole chain of continue-as-new."""
+    """The size of all of a run's histories together."""
 
     events: int
     kib: float
-    links: int
 
 
 async def history_of(client: Client, handle: WorkflowHandle[object, object]) -> History:
-    """Read the whole chain of a run, from its first Temporal run on."""
-    events, size, links = 0, 0, 0
-    run_id = (await handle.describe()).raw_description.workflow_execution_info.first_run_id
-    while run_id:
-        one = await client.get_workflow_handle(handle.id, run_id=run_id).fetch_history()
-        events += len(one.events)
-        size += sum(event.ByteSize() for event in one.events)
-        links += 1
-        last = one.events[-1].workflow_execution_continued_as_new_event_attributes
-        run_id = last.new_execution_run_id
-    return History(events, size / 1024, links)
+    """Measure the whole chain of a run."""
+    events = [event async for link in chain_of(client, handle) for event in link]
+    return History(len(events), sum(event.ByteSize() for event in events) / 1024)

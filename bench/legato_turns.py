@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from temporalio.client import WorkflowHandle
 
 from bench.cluster import PAD, Cluster, history_of
 from bench.measured import Measured
@@ -14,8 +17,6 @@ from domain.runs.sequence import Item
 from legato.door import launch, new_id
 
 if TYPE_CHECKING:
-    from temporalio.client import WorkflowHandle
-
     from legato.door import Door
 
 ENGINE = "legato"
@@ -37,22 +38,28 @@ def request_of(cluster: Cluster, turns: int) -> AgentRequest:
     )
 
 
-async def start(
-    cluster: Cluster, door: Door, request: AgentRequest
-) -> WorkflowHandle[object, object]:
-    """Launch a run and give the handle of its workflow."""
+@dataclass(frozen=True)
+class Started:
+    """A run that goes on: its id, and the handle of its workflow."""
+
+    run_id: str
+    handle: WorkflowHandle[object, object]
+
+
+async def start(cluster: Cluster, door: Door, request: AgentRequest) -> Started:
+    """Launch a run through the front door."""
     accepted = await launch(door, request, run_id=new_id())
-    return cluster.client.get_workflow_handle(accepted.workflow_id)
+    return Started(accepted.run_id, cluster.client.get_workflow_handle(accepted.workflow_id))
 
 
 async def measure(cluster: Cluster, door: Door, turns: int, runs: int) -> Measured:
     """Time so many runs at once, from the first launch to the last terminal event."""
     request = request_of(cluster, turns)
     began = time.monotonic()
-    handles = await asyncio.gather(*(start(cluster, door, request) for _ in range(runs)))
-    cards = await asyncio.gather(*(handle.result() for handle in handles))
+    started = await asyncio.gather(*(start(cluster, door, request) for _ in range(runs)))
+    cards = await asyncio.gather(*(run.handle.result() for run in started))
     seconds = time.monotonic() - began
-    sizes = await asyncio.gather(*(history_of(cluster.client, handle) for handle in handles))
+    sizes = await asyncio.gather(*(history_of(cluster.client, run.handle) for run in started))
     unfinished = [str(card) for card in cards if "completed" not in str(card)]
     return Measured(
         ENGINE,

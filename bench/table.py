@@ -1,0 +1,82 @@
+"""All figures as one table for people."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bench.measured import Value
+
+
+@dataclass
+class Table:
+    """Collects lines as they are measured; `text` renders them."""
+
+    lines: list[Mapping[str, Value]] = field(default_factory=list["Mapping[str, Value]"])
+    notes: list[str] = field(default_factory=list[str])
+
+    def take(self, values: Mapping[str, Value]) -> None:
+        """Take one measured line."""
+        self.lines.append(values)
+
+    def note(self, text: str) -> None:
+        """Take a remark that stands below the table."""
+        self.notes.append(text)
+
+    def text(self) -> str:
+        """Render the table."""
+        rows = [*self._turns(), *(row for each in self.lines for row in _figure(each))]
+        widths = [max(len(row[n]) for row in rows) for n in range(3)]
+        table = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
+        ]
+        return "\n".join([_machine(), "", *(one.rstrip() for one in table), *self.notes])
+
+    def _turns(self) -> list[tuple[str, str, str]]:
+        """One row an engine: medians over its rounds."""
+        rows: list[tuple[str, str, str]] = []
+        measured = [each for each in self.lines if "ms_per_turn" in each]
+        for engine in dict.fromkeys(str(each["engine"]) for each in measured):
+            own = [each for each in measured if each["engine"] == engine]
+            failed = [str(each["error"]) for each in own if each["error"]]
+            ms = statistics.median(_number(each["ms_per_turn"]) for each in own)
+            events = statistics.median(_number(each["events_per_turn"]) for each in own)
+            kib = statistics.median(_number(each["kib_per_turn"]) for each in own)
+            what = f"a turn, {own[0]['turns']} turns, {len(own)} rounds"
+            value = f"{ms:.0f} ms, {events:.1f} events, {kib:.2f} KiB"
+            rows.append((engine, what, failed[0] if failed else value))
+        return rows
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _machine() -> str:
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}"
+
+
+def _figure(each: Mapping[str, Value]) -> list[tuple[str, str, str]]:
+    """Render a figure that is not the time of a turn; with its limit, and whether it holds."""
+    holds = "" if "holds" not in each else (" holds" if each["holds"] else " DOES NOT HOLD")
+    match each.get("figure"):
+        case "ratio":
+            value = f"{each['median']} (from {each['least']} to {each['most']})"
+            return [(str(each["engine"]), f"a turn, times {each['over']}", value)]
+        case "history":
+            thirds = f"{each['last_to_first_third_events']}, {each['last_to_first_third_kib']}"
+            value = f"{each['events_per_turn']} events, {each['kib_per_turn']} KiB"
+            value += f", last third to first {thirds}"
+            what = f"history of a turn, {each['turns']} turns in {each['links']} links"
+            return [("legato", what, value + holds)]
+        case "start":
+            return [("legato", "from nothing to the first step", f"{each['median']} s{holds}")]
+        case "stop":
+            what = f"from a stop in a {each['during']} to quiet"
+            return [("legato", what, f"{each['median']} s{holds}")]
+        case _:
+            return []
