@@ -12,6 +12,7 @@ from domain.errors import Kind, LegatoError, refused
 from domain.runs.inputs import OPERATOR
 from domain.runs.steps import SignalInput, SignalResult
 from ledger.accept import accept_answer, accept_message, accept_stop
+from ledger.connect import reaching
 from ledger.encode import Author
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def make_accept_signal(world: World) -> AcceptSignal:
             correlation=arg.run_id,
         )
         try:
-            await _accept(world, author, arg)
+            with reaching():
+                await _accept(world, author, arg)
         except LegatoError as exc:
             if exc.kind is not Kind.REFUSED:
                 raise

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from temporalio.exceptions import ApplicationError
 
 from activities.context import causation, is_stop
+from activities.held import held
 from activities.models.prices import reserve
 from activities.record import (
     Record,
@@ -215,7 +216,7 @@ async def _send(world: World, record: Record, prepared: Prepared) -> StepResult 
             world, record, prepared, ModelFailure(exc.code, exc.message, Disposition.REFUSE)
         )
         return StepResult("failed", exc.code)
-    await _respond(world, record, prepared, answer)
+    await held(lambda: _respond(world, record, prepared, answer))
     return None
 
 
@@ -232,7 +233,7 @@ async def _failed(world: World, record: Record, prepared: Prepared, failure: Mod
         partial=failure.partial,
     )
     try:
-        await _append(world, record, fact)
+        await held(lambda: _append(world, record, fact))
     except TakenError:
         return
 

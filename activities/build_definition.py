@@ -19,6 +19,7 @@ from domain.ids import run_stream
 from domain.runs.steps import BuildInput, BuildResult, ItemShape, Written
 from ledger.append import Part, TakenError, append
 from ledger.blobs import put_blob
+from ledger.connect import reaching
 
 if TYPE_CHECKING:
     from activities.world import World
@@ -58,7 +59,10 @@ async def _define(world: World, record: Record, run_id: str) -> None:
         listed = cast("list[str]", exc.details.get("problems", [exc.message]))
         fact: Fact = RunRefused(code=exc.code, problems=tuple(listed))
     else:
-        bundle = await put_blob(world.ledger, canonical(built.definition.model_dump(mode="json")))
+        with reaching():
+            bundle = await put_blob(
+                world.ledger, canonical(built.definition.model_dump(mode="json"))
+            )
         fact, refs = _defined(built, bundle, world.confinement), (bundle,)
     try:
         part = Part(run_stream(run_id), (fact,), refs=refs)

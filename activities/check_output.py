@@ -14,6 +14,7 @@ from temporalio import activity
 from activities.checks import Checked, run_check
 from activities.context import causation, is_stop, temporal_run
 from activities.execute import on_thread
+from activities.held import held
 from activities.record import (
     Record,
     accepted_of,
@@ -56,7 +57,7 @@ def make_check_output(world: World) -> CheckOutput:
             checked = await _run(world, record, arg)
             if any(one.stopped for one in checked):
                 return CheckResult("stopped")
-            await _record(world, record, arg, checked)
+            await held(lambda: _record(world, record, arg, checked))
             record = await refresh(world.ledger, world.records, arg.run_id)
             done = _recorded(record, arg)
         return _result(done, record, first)

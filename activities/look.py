@@ -15,6 +15,7 @@ from domain.ids import run_stream
 from domain.runs.inputs import How
 from domain.runs.steps import LookInput, LookResult, Written
 from ledger.append import Part, TakenError, append
+from ledger.connect import reaching
 from ledger.reads import clock
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ async def _expire(world: World, record: Record, arg: LookInput) -> float:
         return arg.seconds if arg.seconds > 0 else -1.0
     if state.settled is not None or state.asked.expires_at is None:
         return -1.0
-    left = (
-        datetime.fromisoformat(state.asked.expires_at) - await clock(world.ledger)
-    ).total_seconds()
+    with reaching():
+        now = await clock(world.ledger)
+    left = (datetime.fromisoformat(state.asked.expires_at) - now).total_seconds()
     if left > 0:
         return left
     question = state.asked.question

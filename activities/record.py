@@ -13,13 +13,15 @@ from domain.errors import LegatoError, bug, refused
 from domain.events import Fact, MessageAccepted, RunAccepted, RunAttached, RunDefined
 from domain.ids import incoming_stream, run_stream
 from domain.runs.run import Run, evolve
-from domain.runs.transcript import Transcript
+from domain.runs.transcript import Earlier, Transcript, tell_earlier
 from domain.tools.effective import EffectiveView
 from domain.tools.policy import TurnPolicy
 from ledger.append import Part, TakenError, VersionConflictError, append
 from ledger.blobs import get_blob
+from ledger.connect import reaching
 from ledger.encode import Author
 from ledger.reads import read_both, read_stream
+from ledger.session import read_earlier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +37,8 @@ class Record:
     """One run's facts so far, its fold, its conversation, and its session's messages.
 
     It only grows; whoever holds it reads on from the ledger before deciding anything.
-    `view` is the view last derived, with the policy that it was derived under.
+    `view` is the view last derived, with the policy that it was derived under; `earlier`
+    is what the session's runs before this one hold.
     """
 
     run: Run = field(default_factory=Run)
@@ -45,6 +48,7 @@ class Record:
     incoming_version: int = 0
     head: str = ""
     definition: AgentDefinition | None = None
+    earlier: tuple[Earlier, ...] = ()
     view: tuple[TurnPolicy, EffectiveView] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -65,10 +69,14 @@ class Records:
 
 
 async def refresh(ledger: Ledger, records: Records, run_id: str) -> Record:
-    """Read on from the ledger what a record does not hold yet; raises `run_not_found`."""
+    """Read on from the ledger what a record does not hold yet.
+
+    Raises `run_not_found` and `ledger_unreachable`.
+    """
     record = records.of(run_id)
     async with record.lock:
-        await _read_on(ledger, record, run_id)
+        with reaching():
+            await _read_on(ledger, record, run_id)
     if not record.facts:
         raise refused("run_not_found", f"there is no run {run_id}", next="`legato runs`")
     return record
@@ -81,6 +89,10 @@ async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
             record.incoming[stored.version] = stored.fact
         record.incoming_version = stored.version
     texts = {version: message.text for version, message in record.incoming.items()}
+    first = fresh[0].fact if fresh else None
+    if isinstance(first, RunAccepted) and first.n > 1:
+        record.earlier = await read_earlier(ledger, first)
+        tell_earlier(record.transcript, record.earlier, texts)
     for stored in fresh:
         record.run = evolve(record.run, stored.fact)
         record.facts.append(stored.fact)

@@ -14,6 +14,7 @@ from temporalio import activity
 from activities.calls import Asked, asked_calls, run_read, settle, tool_context
 from activities.context import causation, temporal_run
 from activities.execute import Came, Hung, Raised, acts_again, execute, probe, raised
+from activities.held import held
 from activities.record import Record, attach, author_of, check_version, refresh
 from domain.errors import bug
 from domain.events import CallIntended, CallUnknown, Fact, InputAsked, InputSettled, event_id
@@ -25,6 +26,7 @@ from domain.runs.unknown import AGAIN, unknown_input, unknown_question
 from domain.tools.registry import Effect, Writes
 from domain.tools.results import Outcome, error, expired, not_run, ok
 from ledger.append import Part, TakenError, append
+from ledger.connect import reaching
 from ledger.reads import clock
 
 if TYPE_CHECKING:
@@ -97,7 +99,8 @@ async def _advance(world: World, record: Record, asked: Asked) -> None:
         await settle(world, record, asked, outcome)
         return
     if asked.reads:
-        await settle(world, record, asked, await run_read(world, record, asked))
+        outcome = await run_read(world, record, asked)
+        await held(lambda: settle(world, record, asked, outcome))
         return
     put = _question(record, asked)
     if put is not None and put.asked.question.kind is not InputKind.UNKNOWN:
@@ -182,7 +185,7 @@ async def _act(world: World, record: Record, asked: Asked) -> None:
         came = await probe(tool, resolved.arguments, context, asked.stop)
         if isinstance(came, Absent):
             came = Executed(raised(resolved.name, Raised("an error")))
-    await _record(world, record, asked, came)
+    await held(lambda: _record(world, record, asked, came))
 
 
 async def _look(world: World, record: Record, asked: Asked) -> None:
@@ -243,7 +246,8 @@ async def _ask(world: World, record: Record, asked: Asked, came: Asks) -> None:
     question = came.question
     expires_at = None
     if question.expires_in is not None:
-        now = await clock(world.ledger)
+        with reaching():
+            now = await clock(world.ledger)
         expires_at = (now + timedelta(seconds=question.expires_in)).isoformat()
     fact = InputAsked(
         input_id=f"ask-{asked.at.key}",

@@ -12,6 +12,7 @@ from temporalio import activity
 from activities.ask_model import ask_model, turn_ending
 from activities.calls import Asked, asked_calls, run_read, settle
 from activities.context import causation, temporal_run
+from activities.held import held
 from activities.record import Record, accepted_of, attach, author_of, check_version, refresh
 from domain.ids import incoming_stream, run_stream
 from domain.runs.budget import tokens_of
@@ -91,12 +92,12 @@ async def _read_leading(world: World, record: Record) -> bool:
         async with gate:
             now = record
             if not at_once:
-                now = await refresh(world.ledger, world.records, asked.run_id)
+                now = await held(lambda: refresh(world.ledger, world.records, asked.run_id))
             if now.run.stop is not None:
                 outcome = not_run("stopped", "The run was stopped before this call began.")
             else:
                 outcome = await run_read(world, now, asked)
-            await settle(world, now, asked, outcome)
+            await held(lambda: settle(world, now, asked, outcome))
 
     begun = ((asked, n < MOST_AT_ONCE) for n, asked in enumerate(leading))
     await asyncio.gather(*(one(asked, at_once=at_once) for asked, at_once in begun))

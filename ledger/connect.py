@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
 from domain.errors import LegatoError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+)
+"""What is raised where the database does not answer."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +30,20 @@ class Ledger:
 
     pool: asyncpg.Pool[asyncpg.Record]
     secret: bytes
+
+
+@contextmanager
+def reaching() -> Iterator[None]:
+    """Read within this; the database's silence is raised as `ledger_unreachable`."""
+    try:
+        yield
+    except UNREACHABLE as exc:
+        raise LegatoError(
+            "ledger_unreachable",
+            "the ledger's database does not answer",
+            cause=type(exc).__name__,
+            next="run `legato status`; what was accepted goes on once it is back",
+        ) from None
 
 
 def sqlalchemy_url(database_url: str) -> str:

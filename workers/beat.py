@@ -24,6 +24,9 @@ BEAT = 0.5
 MOST_ATTEMPTS = 5
 """So many attempts are given to an error that we do not know."""
 
+UNLIMITED = "close_run"
+"""The activity that is tried for ever: without it a run would have no end at all."""
+
 
 class ActivitySurround(Interceptor):
     """Adds the surround to a worker's activities."""
@@ -63,6 +66,7 @@ class _Surround(ActivityInboundInterceptor):
             raise
         except Exception as exc:
             log.exception("activity_failed", error=type(exc).__name__)
+            final = attempt >= MOST_ATTEMPTS and activity.info().activity_type != UNLIMITED
             raise ApplicationError(
-                type(exc).__name__, type="internal", non_retryable=attempt >= MOST_ATTEMPTS
+                type(exc).__name__, type="internal", non_retryable=final
             ) from None
