@@ -205,7 +205,7 @@ def _value(value: Json) -> str:
 def _answer(fact: ModelResponded) -> str:
     asked = ", ".join(call.name for call in fact.calls)
     if fact.usage.prices == PIPELINE:
-        return f"the pipeline asked for {short(asked)}" if asked else "the pipeline reported"
+        return f"asked for {short(asked)}" if asked else "reported"
     spent = f"{tokens_of(fact.usage)} tokens"
     if fact.usage.cost is not None:
         spent += f", ${fact.usage.cost}"

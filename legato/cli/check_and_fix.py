@@ -59,8 +59,7 @@ def _change(home: Path, tree: Tree) -> Change | None:
 def _screen(end: Ended, change: Change | None) -> RenderableType:
     if change is None:
         return ending_screen(end)
+    screen = ending_screen(end, [file.path for file in change.files])
     if not change.files:
-        return Group(ending_screen(end), Text("\nno file was changed"))
-    return Group(
-        ending_screen(end), Text(f"\n{change.stat}", style="bold"), files_screen(change.files)
-    )
+        return screen
+    return Group(screen, Text(f"\n{change.stat}", style="bold"), files_screen(change.files))

@@ -11,19 +11,25 @@ from legato.cli.screens.overview import headline, question_screen, spent_text
 from legato.cli.screens.stack import facts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from legato.cli.ending import Ended
 
 
-def ending_screen(end: Ended) -> RenderableType:
-    """Show how a run stands once nobody follows it any more."""
+def ending_screen(end: Ended, files: Sequence[str] | None = None) -> RenderableType:
+    """Show how a run stands once nobody follows it any more.
+
+    `files` are all that differ since it began, None where only its calls tell of changes.
+    """
     seen = end.seen
     shown: list[RenderableType] = [Text(), headline(seen)]
     if seen.work.answer:
         shown.append(Text(f"\n{seen.work.answer}\n"))
     shown += [question_screen(seen.identity.run_id, one) for one in seen.waits.open_questions]
-    changed = "\n".join(seen.work.changed) or "nothing known"
+    known = seen.work.changed if files is None else files
+    changed = "\n".join(known) or ("nothing known" if files is None else "nothing")
     rows = [("changed", changed), ("spent", spent_text(seen))]
     if end.error is not None and end.error.code != "waits_for_person":
         rows.append(("next", end.error.next))
