@@ -9,9 +9,9 @@ from temporalio import activity
 
 from activities.context import causation, temporal_run
 from activities.record import Record, accepted_of, attach, author_of, refresh
+from activities.sources import read_sources
 from domain.agents.build import Built, build_definition
 from domain.agents.definition import fingerprint
-from domain.agents.request import Sources
 from domain.codec import canonical
 from domain.errors import LegatoError
 from domain.events import Fact, RunDefined, RunRefused
@@ -48,10 +48,7 @@ def make_build_definition(world: World) -> BuildDefinition:
 async def _define(world: World, record: Record, run_id: str) -> None:
     """Read the sources once, build, and record the definition or everything wrong with it."""
     accepted = accepted_of(record)
-    sources = Sources(
-        registry=world.registry,
-        model_problem=world.model_problem(accepted.request.model),
-    )
+    sources = await read_sources(world.registry, world.model_problem, accepted.request)
     refs: tuple[bytes, ...] = ()
     try:
         built = build_definition(accepted.request, sources)

@@ -22,7 +22,12 @@ class Budget(Frozen):
 
 
 class Spent(Frozen):
-    """What a run has spent so far; an outcome that is unknown counts at its reservation."""
+    """What a run has spent so far.
+
+    What a request used counts where its provider said so. One that was lost, stopped or
+    broke off counts at its reservation once any text had come, since providers bill for
+    that; one that failed before any text counts nothing.
+    """
 
     steps: int = 0
     calls: int = 0
@@ -53,15 +58,18 @@ def spend(spent: Spent, actual: Usage, reserved: Usage) -> Spent:
 
 
 def exceeded(budget: Budget, spent: Spent, reserve: Usage) -> str | None:
-    """Name the first limit that one more request would pass, or None where it fits."""
+    """Name the first limit that one more request would pass, or None where it fits.
+
+    A limit in money cannot hold a request whose price is unknown: "price_unknown".
+    """
     if budget.steps is not None and spent.steps + 1 > budget.steps:
         return "steps"
     if budget.calls is not None and spent.calls > budget.calls:
         return "calls"
     if budget.tokens is not None and spent.tokens + tokens_of(reserve) > budget.tokens:
         return "tokens"
-    if budget.cost is not None:
-        wanted = Decimal(spent.cost) + Decimal(reserve.cost or "0")
-        if wanted > Decimal(budget.cost):
-            return "cost"
-    return None
+    if budget.cost is None:
+        return None
+    if reserve.cost is None:
+        return "price_unknown"
+    return "cost" if Decimal(spent.cost) + Decimal(reserve.cost) > Decimal(budget.cost) else None
