@@ -229,6 +229,13 @@ def _current(run: Run, turn: int, step: int) -> StepState:
     return StepState(turn, step)
 
 
+def _is_behind(run: Run, turn: int, step: int) -> bool:
+    """Tell whether a step lies behind the one that is being taken."""
+    if run.turn is not None and turn < run.turn.turn:
+        return True
+    return run.step is not None and (turn, step) < (run.step.turn, run.step.step)
+
+
 def _evolve_model(run: Run, fact: ModelFact) -> Run:
     at = _current(run, fact.turn, fact.step)
     reserved = next((r.reserved for r in at.requested if r.n == fact.n), Usage())
@@ -242,14 +249,27 @@ def _evolve_model(run: Run, fact: ModelFact) -> Run:
             spent = spend(run.spent, fact.usage, reserved)
             at = replace(at, open=None, answered=fact, calls=calls)
             return replace(run, step=at, ordinal=run.ordinal + 1, spent=spent)
-        case ModelFailed():
-            at = replace(at, open=None, failed=fact, failures=at.failures + 1)
-            return replace(run, step=at)
-        case ModelLost():
-            spent = spend(run.spent, Usage(), reserved)
-            return replace(run, step=replace(at, open=None), spent=spent)
+        case ModelFailed() | ModelLost():
+            return _evolve_failed(run, at, fact, reserved)
         case ModelDiscarded():
             return replace(run, spent=spend(run.spent, fact.usage, Usage()))
+
+
+def _evolve_failed(run: Run, at: StepState, fact: ModelFailed | ModelLost, reserved: Usage) -> Run:
+    """Count a request that came to nothing; one of a step behind, or given up, is only spent.
+
+    A request that is lost, or fails after text had come, counts at its reservation, once.
+    """
+    is_open = at.open is not None and at.open.n == fact.n
+    if isinstance(fact, ModelLost) or (fact.partial and is_open):
+        run = replace(run, spent=spend(run.spent, Usage(), reserved))
+    if _is_behind(run, fact.turn, fact.step):
+        return run
+    if is_open:
+        at = replace(at, open=None, failures=at.failures + 1)
+    if isinstance(fact, ModelFailed) and at.open is None and at.answered is None:
+        at = replace(at, failed=fact)
+    return replace(run, step=at)
 
 
 def _evolve_call(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> Run:
