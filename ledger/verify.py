@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from domain.runs.legal import History
@@ -96,15 +96,6 @@ async def verify(ledger: Ledger) -> VerifyReport:
             at.problems.append(Problem(row["stream_id"], 0, what, RESTORE))
     checked = {"streams": at.streams, "events": at.events, "blobs": len(at.blobs)}
     return VerifyReport(not at.problems, checked, tuple(at.problems))
-
-
-def report_json(report: VerifyReport) -> dict[str, object]:
-    """Render a report as `{ok, checked, problems: [{stream, version, what, next}]}`."""
-    return {
-        "ok": report.ok,
-        "checked": dict(report.checked),
-        "problems": [asdict(problem) for problem in report.problems],
-    }
 
 
 async def _heads(connection: Connection) -> AsyncIterator[asyncpg.Record]:

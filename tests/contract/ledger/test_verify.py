@@ -10,7 +10,7 @@ import pytest
 
 from domain.ids import run_stream
 from ledger.append import Part, append
-from ledger.verify import Problem, VerifyReport, report_json, verify
+from ledger.verify import Problem, VerifyReport, verify
 from tests.support import facts
 from tests.support.ledger import LIVED_IN, PERSON, connected, opened, put
 
@@ -54,7 +54,7 @@ async def test_a_lived_in_ledger_verifies(lived_in: Ledger) -> None:
     report = await verify(lived_in)
 
     events = await lived_in.pool.fetchval("select count(*) from ledger.event")
-    assert report_json(report)["problems"] == []
+    assert report.problems == ()
     assert report.ok
     assert report.checked == {"streams": 12, "events": events, "blobs": 3}
 
@@ -62,7 +62,7 @@ async def test_a_lived_in_ledger_verifies(lived_in: Ledger) -> None:
 async def test_an_empty_ledger_verifies(ledger: Ledger) -> None:
     """There is nothing, and nothing is wrong."""
     checked = {"streams": 0, "events": 0, "blobs": 0}
-    assert report_json(await verify(ledger)) == {"ok": True, "checked": checked, "problems": []}
+    assert await verify(ledger) == VerifyReport(ok=True, checked=checked, problems=())
 
 
 async def test_a_stream_longer_than_a_page_verifies(ledger: Ledger) -> None:
