@@ -113,7 +113,7 @@ def ledger_gone(exc: BaseException) -> LegatoError:
         "ledger_unreachable",
         "the ledger's database stopped answering",
         cause=type(exc).__name__,
-        next="run `legato status`; runs that were accepted go on once it is back",
+        next="run `legato up`; runs that were accepted go on once the ledger is back",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 import traceback
 from importlib.metadata import version
@@ -81,6 +82,7 @@ def legato() -> None:
 
 def main() -> NoReturn:
     """Run the program and leave with its exit status."""
+    logging.getLogger().addHandler(logging.NullHandler())  # libraries log; people get errors
     leave(run_program(sys.argv[1:]))
 
 
