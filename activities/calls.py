@@ -110,9 +110,11 @@ def _intrinsic(record: Record, view: EffectiveView, resolved: Resolved) -> Outco
 
 
 def _read_result(record: Record, result_id: str, offset: int) -> Outcome:
-    for fact in record.facts:
-        if isinstance(fact, CallSettled) and fact.key() == result_id:
-            return read_piece(fact.outcome.text, result_id, offset)
+    sources = [("", record.facts), *((one.prefix, one.facts) for one in record.earlier)]
+    for prefix, facts in sources:
+        for fact in facts:
+            if isinstance(fact, CallSettled) and prefix + fact.key() == result_id:
+                return read_piece(fact.outcome.text, result_id, offset)
     return error("result_unknown", f"There is no result {result_id!r} in this run.")
 
 

@@ -87,7 +87,7 @@ def closing_parts(world: World, record: Record, ending: Ending) -> tuple[Part, .
     session = incoming_stream(accepted.session)
     own = Part(run_stream(accepted.run_id), (*left, ended), run.version)
     asserted = Part(session, (), record.incoming_version)
-    following = _following(record, accepted)
+    following = _following(record, accepted, ending)
     if following is None:
         return (
             own,
@@ -171,18 +171,24 @@ def _open_inputs(record: Record) -> tuple[Fact, ...]:
     )
 
 
-def _following(record: Record, accepted: RunAccepted) -> RunAccepted | None:
-    """The session's next run, where messages for later wait: one item a message."""
-    later = [
-        (version, message)
+def _following(record: Record, accepted: RunAccepted, ending: Ending) -> RunAccepted | None:
+    """The session's next run, where messages wait: one item a message.
+
+    Messages for later wait by their sender's wish. One that was to steer and came too late
+    to be read starts the next run as well, unless the run was stopped: then it stays for
+    whoever goes on.
+    """
+    waiting = [
+        message
         for version, message in sorted(record.incoming.items())
-        if version > accepted.incoming and message.later
+        if (message.later and version > accepted.incoming)
+        or (not message.later and version > record.run.incoming and ending.status != "stopped")
     ]
-    if not later:
+    if not waiting:
         return None
     items = tuple(
         Item(kind="message", name=f"message {n}", text=message.text)
-        for n, (_, message) in enumerate(later, start=1)
+        for n, message in enumerate(waiting, start=1)
     )
     n = accepted.n + 1
     return accepted.model_copy(

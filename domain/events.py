@@ -247,7 +247,7 @@ class InputAsked(Event):
 
 
 class InputSettled(Event):
-    """How a question ended: the first of all who try."""
+    """How a question ended: the first of all who try; `submission` tells two alike apart."""
 
     keys: ClassVar[tuple[str, ...]] = ("input_id",)
     after_end: ClassVar[bool] = True
@@ -256,6 +256,7 @@ class InputSettled(Event):
     how: How
     answer: str
     by: str
+    submission: str = ""
 
 
 class InputLate(Event):

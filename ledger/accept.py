@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from domain.errors import refused
@@ -19,13 +20,14 @@ from domain.events import (
     event_id,
 )
 from domain.ids import incoming_stream, run_stream
-from domain.runs.inputs import How, InputKind, check_answer
+from domain.runs.inputs import CLOCK, How, InputKind, check_answer
 from domain.runs.run import InputState, Run, fold
 from domain.runs.unknown import AGAIN, settled_by_person
 from ledger.append import Part, TakenError, append, closed_error
 from ledger.reads import clock, read_event, read_stream
 
 if TYPE_CHECKING:
+    from domain.errors import LegatoError
     from ledger.append import Appended
     from ledger.connect import Ledger
     from ledger.encode import Author
@@ -103,30 +105,43 @@ async def accept_answer(  # noqa: PLR0913 - a submission's own parts
 
     Raises `run_not_found`, `submission_invalid`, `input_not_found`, `answer_not_allowed`,
     `answer_unclear`, `run_again_too_early`, `run_closed` for 'run it again' after the end
-    and, for the loser, `input_settled` after keeping what was said as `input.late`.
+    and, for who comes too late, `input_settled` or `input_expired` after keeping what was
+    said as `input.late`. Whether the time is over is told by the ledger's clock: the first
+    who comes after it has the question settled as expired.
     """
     _check_submission(submission)
     run, facts = await load_run(ledger, run_id)
     state = _find(run, input_id)
-    stream = run_stream(run_id)
-    fact = InputSettled(input_id=input_id, how=How.ANSWERED, answer=answer, by=author.actor)
-    problem = check_answer(state.asked.question, answer, author.actor, owner=owner)
-    if problem is not None and (state.settled is None or problem.code == "answer_not_allowed"):
+    stream, by = run_stream(run_id), author.actor
+    fact = InputSettled(
+        input_id=input_id, how=How.ANSWERED, answer=answer, by=by, submission=submission
+    )
+    expired = await _expired(ledger, state)
+    standing = state.settled or expired
+    problem = check_answer(state.asked.question, answer, by, owner=owner)
+    if problem is not None and (standing is None or problem.code == "answer_not_allowed"):
         raise problem
-    if state.settled is None or state.settled == fact:
-        if state.settled is None and answer == AGAIN and _is_unknown(state):
+    if standing is None or standing == fact:
+        if standing is None and answer == AGAIN and _is_unknown(state):
             await _check_again(ledger, run, state, facts)
         settling = (fact, *_consequence(state, answer, facts))
         with suppress(TakenError):
             appended = await append(ledger, author, Part(stream, settling))
             return _accepted(run, stream, fact, appended)
-    await _keep_late(ledger, author, stream, state, submission, answer)
-    raise refused(
-        "input_settled",
-        "somebody else's answer was first; yours is kept beside it",
-        cause=await _first(ledger, stream, input_id),
-        next=f"see `legato show {run_id}`",
-    )
+    late = InputLate(input_id=input_id, submission=submission, answer=answer, by=by)
+    await _keep_late(ledger, author, stream, late, expired)
+    raise await _too_late(ledger, stream, state, run_id)
+
+
+async def _expired(ledger: Ledger, state: InputState) -> InputSettled | None:
+    """Tell how a question ends whose time is over; None where it is open or settled."""
+    asked = state.asked
+    if state.settled is not None or asked.expires_at is None:
+        return None
+    if await clock(ledger) < datetime.fromisoformat(asked.expires_at):
+        return None
+    silence = asked.question.on_expiry
+    return InputSettled(input_id=asked.input_id, how=How.EXPIRED, answer=silence, by=CLOCK)
 
 
 def _check_submission(submission: str) -> None:
@@ -203,16 +218,33 @@ def _consequence(state: InputState, answer: str, facts: list[Fact]) -> tuple[Fac
 
 
 async def _keep_late(
-    ledger: Ledger, author: Author, stream: str, state: InputState, submission: str, answer: str
+    ledger: Ledger, author: Author, stream: str, late: InputLate, expired: InputSettled | None
 ) -> None:
-    late = InputLate(
-        input_id=state.asked.input_id, submission=submission, answer=answer, by=author.actor
-    )
+    """Keep an answer that lost, with the question's end where nobody has recorded that."""
+    if expired is not None:
+        with suppress(TakenError):
+            await append(ledger, author, Part(stream, (expired, late)))
+            return
     await append(ledger, author, Part(stream, (late,)))
 
 
-async def _first(ledger: Ledger, stream: str, input_id: str) -> str:
-    stored = await read_event(ledger, stream, f"input.settled:{input_id}")
-    if stored is None or not isinstance(stored.fact, InputSettled):
-        return "it was settled"
-    return f"it was {stored.fact.how.value} by {stored.fact.by}"
+async def _too_late(ledger: Ledger, stream: str, state: InputState, run_id: str) -> LegatoError:
+    """Say how the question was settled before the answer came."""
+    asked = state.asked
+    stored = await read_event(ledger, stream, f"input.settled:{asked.input_id}")
+    first = stored.fact if stored is not None else None
+    if isinstance(first, InputSettled) and first.how is How.EXPIRED:
+        agreed = f", and {first.answer!r} was taken for silence" if first.answer else ""
+        return refused(
+            "input_expired",
+            "the time for an answer was over; yours is kept beside the question",
+            cause=f"it was open until {asked.expires_at}{agreed}",
+            next=f"see `legato show {run_id}`; `legato send` can still tell an open run",
+        )
+    how = f"{first.how.value} by {first.by}" if isinstance(first, InputSettled) else "settled"
+    return refused(
+        "input_settled",
+        "the question was settled before your answer came; yours is kept beside it",
+        cause=f"it was {how}",
+        next=f"see `legato show {run_id}`",
+    )

@@ -14,6 +14,7 @@ from domain.runs.recorded import facts_of
 from domain.runs.sent import Sent, sent_request
 from ledger.blobs import get_blob
 from ledger.reads import read_stream
+from ledger.session import read_earlier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,8 @@ async def read_request(ledger: Ledger, events: Sequence[Recorded], number: int) 
         bundle = await get_blob(ledger, bytes.fromhex(defined.bundle))
         definition = AgentDefinition.model_validate(decode_object(bundle))
         incoming = await _incoming(ledger, accepted.session)
-        sent = sent_request(facts, number, definition, incoming, known_tools())
+        earlier = await read_earlier(ledger, accepted) if accepted.n > 1 else ()
+        sent = sent_request(facts, number, definition, incoming, known_tools(), earlier)
     if sent is None:
         count = sum(1 for fact in facts if fact.type == "model.requested")
         raise refused(

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_BYTES = 2 * 1024 * 1024
+MOST_TEXT = 60 * 1024
+MOST_REASON = 1000
+AGAIN = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
@@ -85,17 +88,24 @@ class AgentRun:
     @workflow.signal
     def answer(self, input_id: str, text: str) -> None:
         """Take an operator's answer to a question that names `temporal-operator`."""
-        self._operator.append(("answer", text, input_id))
+        self._submit("answer", text, input_id)
 
     @workflow.signal
     def message(self, text: str) -> None:
         """Take an operator's message for the run."""
-        self._operator.append(("message", text, ""))
+        self._submit("message", text, "")
 
     @workflow.signal
     def stop(self, reason: str) -> None:
         """Take an operator's stop."""
-        self._operator.append(("stop", reason, ""))
+        self._operator.append(("stop", reason[:MOST_REASON], ""))
+
+    def _submit(self, kind: SignalKind, text: str, ref: str) -> None:
+        """Take an operator's text; one that is too large is left where it is, in the history."""
+        if len(text.encode()) + len(ref.encode()) > MOST_TEXT:
+            workflow.logger.warning("a signal of over %d bytes was not taken", MOST_TEXT)
+            return
+        self._operator.append((kind, text, ref))
 
     @workflow.run
     async def run(self, start: RunStart) -> str:  # noqa: ARG002 - taken by __init__
@@ -106,6 +116,8 @@ class AgentRun:
                 await self._advance()
             except ActivityError as exc:
                 self._at = ended(self._at, _failed(exc))
+            except ApplicationError as exc:
+                self._at = ended(self._at, Ending("failed", exc.type or "workflow_failed"))
             except asyncio.CancelledError:
                 self._operator.append(("stop", "cancelled in Temporal", ""))
                 self._stop_hint = True
@@ -217,6 +229,11 @@ class AgentRun:
             try:
                 closed = await asyncio.shield(handle)
             except asyncio.CancelledError:
+                continue
+            except ActivityError:
+                workflow.logger.exception("close_run failed and is tried again")
+                await workflow.sleep(AGAIN)
+                handle = calls.close_run(CloseInput(self._run, ending))
                 continue
             show(closed.status, "")
             return closed.card

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from domain.codec import digest
 from domain.events import ModelRequested, RunDefined
 from domain.runs.conversation import Message
-from domain.runs.transcript import conversation
+from domain.runs.transcript import Earlier, conversation
 from domain.tools.pinned import pinned_view
 from domain.tools.registry import ToolSpec
 from domain.tools.render import native_tools, render_request
@@ -46,11 +46,12 @@ def sent_request(
     definition: AgentDefinition,
     incoming: Mapping[int, str],
     known: Collection[str] = (),
+    earlier: Sequence[Earlier] = (),
 ) -> Sent | None:
     """Make the run's request of a number again; None where there is none of it.
 
     `incoming` are the session's messages by version, `known` names of tools outside the
-    definition.
+    definition, `earlier` the session's runs before this one.
     """
     at = [n for n, fact in enumerate(facts) if isinstance(fact, ModelRequested)]
     defined = next((fact for fact in facts if isinstance(fact, RunDefined)), None)
@@ -68,7 +69,7 @@ def sent_request(
         known=known,
     )
     system = render_request(definition, view)
-    messages = conversation(facts[: at[number - 1] + 1], incoming)
+    messages = conversation(facts[: at[number - 1] + 1], incoming, earlier)
     dumped = [message.model_dump(mode="json") for message in messages]
     return Sent(
         number=number,

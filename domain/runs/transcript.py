@@ -10,6 +10,7 @@ from domain.events import (
     Fact,
     ModelRequested,
     ModelResponded,
+    RunEnded,
     TurnStarted,
 )
 from domain.runs.conversation import (
@@ -19,10 +20,16 @@ from domain.runs.conversation import (
     UserMessage,
     message_bytes,
 )
-from domain.tools.results import Outcome, Tag, bounded
+from domain.tools.results import Outcome, Tag, bounded, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+UNKNOWN = error(
+    "unknown", "Nobody can tell whether this call took effect. It is not run again by itself."
+)
+"""What a call without an outcome is shown as once its run has ended."""
 
 
 @dataclass
@@ -38,6 +45,11 @@ class Transcript:
     encoded: list[bytes] = field(default_factory=list[bytes])
     _answered: ModelResponded | None = None
     _outcomes: dict[int, Outcome] = field(default_factory=dict[int, Outcome])
+    prefix: str = ""
+
+    def begin(self, prefix: str) -> None:
+        """Go on to another run of the session; its results are named under a prefix."""
+        self.prefix = prefix
 
     def tell(self, fact: Fact, incoming: Mapping[int, str]) -> None:
         """Take one fact; `incoming` holds the session's messages by their version."""
@@ -52,6 +64,8 @@ class Transcript:
                 self._answered, self._outcomes = fact, {}
             case CallSettled():
                 self._settle(fact)
+            case RunEnded():
+                self._show()
             case _:
                 pass
 
@@ -64,11 +78,17 @@ class Transcript:
         if answered is None or (answered.turn, answered.step) != (fact.turn, fact.step):
             return
         self._outcomes[fact.position] = fact.outcome
-        if len(self._outcomes) < len(answered.calls):
+        if len(self._outcomes) == len(answered.calls):
+            self._show()
+
+    def _show(self) -> None:
+        """Add the results of the last response; at a run's end some may never be known."""
+        answered = self._answered
+        if answered is None:
             return
         for call in answered.calls:
-            outcome = self._outcomes[call.position]
-            result_id = f"{fact.turn}.{fact.step}.{call.position}"
+            outcome = self._outcomes.get(call.position, UNKNOWN)
+            result_id = f"{self.prefix}{answered.turn}.{answered.step}.{call.position}"
             self._add(
                 ToolMessage(
                     provider_id=call.provider_id,
@@ -88,9 +108,31 @@ def result_text(outcome: Outcome, result_id: str) -> str:
     return f"[{outcome.tag.value}: {outcome.code}] {text}"
 
 
-def conversation(facts: Iterable[Fact], incoming: Mapping[int, str]) -> tuple[Message, ...]:
-    """Build a run's whole conversation."""
+@dataclass(frozen=True)
+class Earlier:
+    """The facts of one earlier run of a session; results of its calls are read under `prefix`."""
+
+    prefix: str
+    facts: tuple[Fact, ...]
+
+
+def tell_earlier(
+    transcript: Transcript, earlier: Iterable[Earlier], incoming: Mapping[int, str]
+) -> None:
+    """Begin a run's conversation with what its session said before."""
+    for one in earlier:
+        transcript.begin(one.prefix)
+        for fact in one.facts:
+            transcript.tell(fact, incoming)
+    transcript.begin("")
+
+
+def conversation(
+    facts: Iterable[Fact], incoming: Mapping[int, str], earlier: Iterable[Earlier] = ()
+) -> tuple[Message, ...]:
+    """Build a run's whole conversation, what its session said before it included."""
     transcript = Transcript()
+    tell_earlier(transcript, earlier, incoming)
     for fact in facts:
         transcript.tell(fact, incoming)
     return tuple(transcript.messages)

@@ -18,9 +18,12 @@ from domain.events import (
     TurnStarted,
 )
 from domain.runs.inputs import How
+from domain.runs.sequence import CommandCheck, Item
 from domain.tools.results import Tag
 from ledger.accept import accept_answer, accept_message
 from ledger.encode import Author
+from legato.readings import recorded
+from legato.requests import read_request
 from tests.support.rig import PERSON
 
 if TYPE_CHECKING:
@@ -166,6 +169,44 @@ async def test_a_message_for_later_starts_the_sessions_next_run(served: Rig) -> 
     run = await served.ended(following)
     assert run.status == "completed"
     assert [turn.text for turn in await served.of(following, TurnStarted)] == ["and then this"]
+    (sent,) = await served.of(following, ModelRequested)
+    said = await read_request(
+        served.ledger, [recorded(one) for one in await served.stored(following)], 1
+    )
+    assert [message.text for message in said.messages] == ["go", "done", "and then this"]
+    assert said.requested == sent
+    assert said.request_same
+
+
+async def test_a_message_sent_while_the_last_check_runs_starts_the_sessions_next_run(
+    served: Rig,
+) -> None:
+    check = Item(kind="prevalidation", name="c", checks=(CommandCheck(command="sleep 1.75"),))
+    hello = Item(kind="message", name="hello", text="hello")
+    run_id = await served.launch(model=served.script("steps: [{text: done}]"), items=(hello, check))
+    await served.until_running("sleep 1.75")
+
+    accepted = await accept_message(served.ledger, PERSON, run_id, "m", "wait", later=False)
+    await served.ended(run_id)
+
+    assert accepted.run.accepted is not None
+    following = await served.next_run(accepted.run.accepted.slot)
+    run = await served.ended(following)
+    assert run.status == "completed"
+    assert [turn.text for turn in await served.of(following, TurnStarted)] == ["wait"]
+
+
+async def test_a_signal_that_is_too_large_for_temporal_is_not_taken_and_the_run_goes_on(
+    served: Rig,
+) -> None:
+    run_id = await served.launch(model=served.script("steps: [{text: done, delay_seconds: 1}]"))
+    handle = await served.handle(run_id)
+
+    await handle.signal("message", "x" * 62_000)
+    run = await served.ended(run_id)
+
+    assert run.status == "completed"
+    assert [r.delivered for r in await served.of(run_id, ModelRequested)] == [()]
 
 
 async def test_a_message_to_an_ended_run_is_refused(served: Rig) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -148,13 +149,23 @@ class Rig:
     async def until(
         self, run_id: str, true: Callable[[Run], bool], *, seconds: float = 60.0
     ) -> Run:
-        """Wait until something is true of a run; fails with its last facts."""
-        async with asyncio.timeout(seconds):
-            while True:
-                run = await self.run(run_id)
-                if true(run):
-                    return run
-                await asyncio.sleep(0.05)
+        """Wait until something is true of a run; fails with its last facts and the logs."""
+        give_up = time.monotonic() + seconds
+        while True:
+            run = await self.run(run_id)
+            if true(run):
+                return run
+            assert time.monotonic() < give_up, await self.what_happened(run_id)
+            await asyncio.sleep(0.05)
+
+    async def what_happened(self, run_id: str) -> str:
+        """Tell what a run and its workers did last, for a failing test."""
+        facts = [f"{fact.type}:{fact.key()}" for fact in await self.facts(run_id)]
+        described = await (await self.handle(run_id)).describe()
+        pending = [str(one) for one in described.raw_description.pending_activities]
+        facts += pending
+        logs = [worker.log.read_text()[-3000:] for worker in self.workers[-2:]]
+        return "\n".join((f"last facts: {facts[-10:]}", f"{len(self.workers)} workers", *logs))
 
     async def ended(self, run_id: str, *, seconds: float = 60.0) -> Run:
         """Wait until a run has ended."""
