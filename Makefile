@@ -62,9 +62,8 @@ slow: setup ## The slow tests: kills, restarts, real installs
 soak: setup ## The long counts, once per release
 	@$(BIN)/python -m pytest -m soak || { status=$$?; test $$status = 5 || exit $$status; } # 5: no such test yet
 
-bench: setup ## Time per turn, Legato beside bare Temporal
-	$(BIN)/python bench/turns.py --engine legato
-	$(BIN)/python bench/turns.py --engine bare
+bench: setup ## Every figure in one table, Legato beside bare Temporal and the peers
+	$(BIN)/python bench/turns.py --figure all
 
 lock: $(STAMP) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --extra dev --universal --python-version 3.11 \
