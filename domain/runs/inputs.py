@@ -14,6 +14,10 @@ OWNER = "owner"
 """Whoever owns the deployment: the operating-system user until accounts exist."""
 
 
+CLOCK = "ledger-clock"
+"""Who settles a question whose time is over."""
+
+
 class InputKind(StrEnum):
     """Why a person is asked."""
 

@@ -143,9 +143,13 @@ def asked(input_id: str = "q1", **question: object) -> InputAsked:
     )  # fmt: skip
 
 
-def answered(input_id: str = "q1", answer: str = "this", by: str = "person:a") -> InputSettled:
+def answered(
+    input_id: str = "q1", answer: str = "this", by: str = "person:a", submission: str = ""
+) -> InputSettled:
     """Answer a question."""
-    return InputSettled(input_id=input_id, how=How.ANSWERED, answer=answer, by=by)
+    return InputSettled(
+        input_id=input_id, how=How.ANSWERED, answer=answer, by=by, submission=submission
+    )
 
 
 def stopped(submission: str = "s1", reason: str = "enough") -> StopRequested:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from domain.errors import Kind, LegatoError
-from domain.events import InputLate, MessageAccepted, StopRequested
+from domain.events import InputAsked, InputLate, MessageAccepted, StopRequested
 from domain.ids import incoming_stream, run_stream
-from domain.runs.inputs import OPERATOR, InputKind
+from domain.runs.inputs import CLOCK, OPERATOR, How, InputKind
 from domain.runs.unknown import AGAIN, HAPPENED, NOT_HAPPENED, unknown_question
 from domain.tools.results import Tag
 from ledger.accept import Accepted, accept_answer, accept_message, accept_stop, load_run
@@ -31,6 +31,7 @@ STREAM, INCOMING = run_stream(RUN), incoming_stream(RUN)
 ANN = Author("person:ann", "person:ann", "cli", correlation=RUN)
 BOB = Author("person:bob", "person:bob", "cli", correlation=RUN)
 SIGNAL = Author(OPERATOR, OPERATOR, "signal", correlation=RUN)
+LONG_AGO, FAR_AHEAD = "2020-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
 AWAITED = (facts.attached(), facts.turn_started(), facts.requested(), facts.responded(calls=1))
 
 
@@ -62,6 +63,11 @@ async def late_of(ledger: Ledger) -> list[tuple[str, str]]:
     return [(f.by, f.answer) for f in await events_of(ledger, STREAM) if isinstance(f, InputLate)]
 
 
+def expired_before(input_id: str = "q1", **question: object) -> InputAsked:
+    """Ask what nobody has answered in time, and no worker has looked at since."""
+    return facts.asked(input_id, **question).model_copy(update={"expires_at": LONG_AGO})
+
+
 async def test_the_first_answer_wins_and_the_late_one_is_kept_and_told(run: Ledger) -> None:
     """The loser learns by whom it was settled."""
     await put(run, STREAM, facts.asked())
@@ -73,7 +79,7 @@ async def test_the_first_answer_wins_and_the_late_one_is_kept_and_told(run: Ledg
     assert (late.code, late.cause) == ("input_settled", "it was answered by person:ann")
     assert await late_of(run) == [("person:bob", "blue")]
     state = (await load_run(run, RUN))[0].inputs[0]
-    assert state.settled == facts.answered("q1", "red", "person:ann")
+    assert state.settled == facts.answered("q1", "red", "person:ann", "s1")
 
 
 async def test_of_many_answers_at_once_one_wins(run: Ledger) -> None:
@@ -113,6 +119,50 @@ async def test_a_late_answer_that_is_given_again_is_kept_once(run: Ledger) -> No
 
     assert codes == ["input_settled", "input_settled", "idempotency_mismatch"]
     assert await late_of(run) == [("person:bob", "blue")]
+
+
+@pytest.mark.parametrize(("on_expiry", "text"), [("", "blue"), ("red", "blue"), ("red", "pink")])
+async def test_an_answer_after_the_time_is_kept_late_though_no_worker_has_looked(
+    run: Ledger, on_expiry: str, text: str
+) -> None:
+    """By the ledger's clock; in that append the question is settled as it was agreed."""
+    await put(run, STREAM, expired_before(choices=("red", "blue"), on_expiry=on_expiry))
+
+    told = [await refusal(answer(run, ANN, text)) for _ in range(2)]
+    other = await refusal(answer(run, BOB, "red", "s2"))
+
+    assert [error.code for error in (*told, other)] == ["input_expired"] * 3
+    assert LONG_AGO in told[0].cause
+    assert on_expiry in told[0].cause
+    state = (await load_run(run, RUN))[0].inputs[0]
+    assert state.settled == facts.answered("q1", on_expiry, CLOCK).model_copy(
+        update={"how": How.EXPIRED}
+    )
+    assert await late_of(run) == [("person:ann", text), ("person:bob", "red")]
+
+
+async def test_an_answer_before_the_time_counts_and_may_be_given_again_after_it(
+    run: Ledger,
+) -> None:
+    """Only the question's end is judged by the clock."""
+    await put(run, STREAM, facts.asked().model_copy(update={"expires_at": FAR_AHEAD}))
+    await put(run, STREAM, expired_before("q2"), facts.answered("q2", "red", "person:ann", "s9"))
+
+    first = await answer(run, ANN, "red")
+    again = await accept_answer(run, ANN, RUN, "s9", "q2", "red", owner=True)
+
+    assert (first.event, again.event) == ("input.settled:q1", "input.settled:q2")
+    assert await late_of(run) == []
+
+
+async def test_the_wrong_person_does_not_settle_what_has_expired(run: Ledger) -> None:
+    """Nothing of theirs is kept either."""
+    await put(run, STREAM, expired_before(who=("person:ann",)))
+
+    error = await refusal(answer(run, BOB, "red"))
+
+    assert error.code == "answer_not_allowed"
+    assert (await load_run(run, RUN))[0].inputs[0].settled is None
 
 
 @pytest.mark.parametrize(
@@ -206,7 +256,7 @@ async def test_running_an_unknown_call_again_must_wait_for_its_limit(run: Ledger
     accepted = await answer(run, ANN, AGAIN)
 
     assert early.code == "run_again_too_early"
-    assert (await events_of(run, STREAM))[-1] == facts.answered("q1", AGAIN, "person:ann")
+    assert (await events_of(run, STREAM))[-1] == facts.answered("q1", AGAIN, "person:ann", "s1")
     assert accepted.event == "input.settled:q1"
 
 
