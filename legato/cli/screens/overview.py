@@ -31,7 +31,7 @@ STYLES = {
 
 def status_text(status: str) -> Text:
     """Write a status in its colour."""
-    return Text(status, style=STYLES.get(status, "bold red"))
+    return Text().append(status, style=STYLES.get(status, "bold red"))
 
 
 def run_screen(seen: Overview, profile: str, told: Sequence[Line], ui: str) -> RenderableType:
