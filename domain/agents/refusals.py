@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from domain.agents.environment import environment_problems
 from domain.agents.profile import may_have
 from domain.agents.reach import outside, skills_of, surface_of
 from domain.runs.sequence import item_problems
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
 
 
 def request_problems(request: AgentRequest, sources: Sources) -> list[str]:
-    """List what is wrong whatever the role: limits, paths, commands, the registry itself."""
-    found = [*_budget_problems(request.budget), *_registry_problems(sources.registry.specs)]
+    """List what is wrong whatever the role: limits, paths, commands, variables, the registry."""
+    found = [
+        *_budget_problems(request.budget),
+        *_registry_problems(sources.registry.specs),
+        *environment_problems(request.environment),
+    ]
     if request.budget.cost is not None and request.model and not sources.prices_known:
         found.append(
             f"budget_price_unknown: {request.model} has no known price, so a limit in money "

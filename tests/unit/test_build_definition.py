@@ -82,6 +82,25 @@ def test_a_model_that_cannot_be_used_is_refused_with_its_reason() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DATABASE_URL",
+        "TEMPORAL_ADDRESS",
+        "LEGATO_HOME",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "OPENAI_COMPATIBLE_API_KEY",
+        "openai_api_key",
+    ],
+)
+def test_no_command_is_given_legatos_own_access_or_a_providers_key(name: str) -> None:
+    found = refusals(a_request(environment=("CI", name, "LEGATO_X", "MY_DATABASE_URL")))
+
+    assert codes(found) == {"environment_forbidden"}
+    assert [one.split()[1] for one in found] == [name, "LEGATO_X"]
+
+
 def test_names_none_and_nothing_are_three_different_wishes() -> None:
     assert len(names(tools=None)) > 5
     assert names(tools=()) == ()
