@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
 
 PAGE = 200
+_WHOLE = 3600.0
+"""Seconds that the one query over all events may take; every other reads a page."""
+
 _BEFORE_ALL = -(2**63)
 _HEADS = "select * from ledger.stream where stream_id > $1 order by stream_id limit $2"
 _EVENTS = """select stream_id, version, event_id, order_key, pos, type, schema_version,
@@ -91,7 +94,7 @@ async def verify(ledger: Ledger) -> VerifyReport:
         at = _Pass(connection, ledger.secret)
         async for head in _heads(connection):
             await _check_stream(at, head)
-        for row in await connection.fetch(_HEADLESS):
+        for row in await connection.fetch(_HEADLESS, timeout=_WHOLE):
             what = f"the head row is missing: {row['events']} events stand without one"
             at.problems.append(Problem(row["stream_id"], 0, what, RESTORE))
     checked = {"streams": at.streams, "events": at.events, "blobs": len(at.blobs)}
