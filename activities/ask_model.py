@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -45,12 +46,19 @@ from domain.tools.render import native_tools, render_request
 from ledger.append import Part, TakenError, VersionConflictError, append
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
     from activities.world import World
     from domain.ports import ModelAnswer
+    from domain.runs.run import StepState
     from ledger.append import Appended
 
 MOST_FAILURES = 8
-"""So many failed requests of one step in a row end the run with the last one's code."""
+"""So many requests of one step that failed or were lost end the run: with the last failure's
+code, or as `model_keeps_failing` where the last one was lost."""
+
+MOST_SECONDS = 600.0
+"""Seconds that one request may take in all, however steadily its answer arrives."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +147,10 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
     `record` has just been read.
     """
     owner = uuid.uuid4().hex
+    # The first reservation for a provider's model loads the price list: never on the loop.
+    await asyncio.to_thread(reserve, defined_of(record).runtime.model, 0, 0)
     while True:
-        ended = _must_end(record, arg)
+        ended = await _must_end(world, record, arg)
         if ended is not None:
             return ended
         step = record.run.step
@@ -156,16 +166,39 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
         record = await refresh(world.ledger, world.records, arg.run_id)
 
 
-def _must_end(record: Record, arg: StepInput) -> StepResult | None:
+async def _must_end(world: World, record: Record, arg: StepInput) -> StepResult | None:
     if record.run.ended is not None:
         return StepResult("stopped", "run_closed")
     if record.run.stop is not None:
         return StepResult("stopped", "stop_requested")
     step = record.run.step
-    here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
-    if here and step is not None and step.failures >= MOST_FAILURES and step.failed is not None:
+    if step is None or (step.turn, step.step) != (arg.turn, arg.step) or step.answered:
+        return None
+    if step.failures + (step.open is not None) < MOST_FAILURES:
+        return None
+    if step.open is None and step.failed is not None:
         return StepResult("failed", step.failed.code)
-    return None
+    return await _give_up(world, record, step)
+
+
+async def _give_up(world: World, record: Record, step: StepState) -> StepResult:
+    """Record why no other request is made after so many that were lost."""
+    n = step.requested[-1].n
+    lost = (ModelLost(turn=step.turn, step=step.step, n=n),) if step.open is not None else ()
+    failed = ModelFailed(
+        turn=step.turn,
+        step=step.step,
+        n=n,
+        code="model_keeps_failing",
+        message=(
+            f"{MOST_FAILURES} requests of one step failed, the last of them with its worker: "
+            "look into the worker's log, or choose another model for the run"
+        ),
+        disposition=Disposition.REFUSE.value,
+    )
+    with suppress(TakenError):
+        await _append(world, record, *lost, failed)
+    return StepResult("failed", failed.code)
 
 
 async def _pin(world: World, record: Record, prepared: Prepared) -> bool:
@@ -199,7 +232,7 @@ async def _send(world: World, record: Record, prepared: Prepared) -> StepResult 
     pipeline = defined_of(record).runtime.pipeline
     try:
         model = await asyncio.to_thread(world.model, prepared.request.model, pipeline)
-        answer = await model(prepared.request, on_text)
+        answer = await within(MOST_SECONDS, model(prepared.request, on_text), pieces)
     except asyncio.CancelledError:
         if not is_stop():
             raise
@@ -213,11 +246,32 @@ async def _send(world: World, record: Record, prepared: Prepared) -> StepResult 
         return _after_failure(failure)
     except LegatoError as exc:
         await _failed(
-            world, record, prepared, ModelFailure(exc.code, exc.message, Disposition.REFUSE)
+            world,
+            record,
+            prepared,
+            ModelFailure(exc.code, exc.message, Disposition.REFUSE, next=exc.next),
         )
         return StepResult("failed", exc.code)
-    await held(lambda: _respond(world, record, prepared, answer))
-    return None
+    return await held(lambda: _respond(world, record, prepared, answer))
+
+
+async def within(
+    seconds: float, asking: Awaitable[ModelAnswer], pieces: Sequence[str]
+) -> ModelAnswer:
+    """Await an answer for so many seconds; raises ModelFailure `model_timeout` after them."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await asking
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    raise ModelFailure(
+        "model_timeout",
+        f"the model's answer was not complete after {seconds:.0f} seconds",
+        Disposition.RETRY,
+        partial="".join(pieces),
+        next="nothing to do: it is sent again, a few times",
+    )
 
 
 async def _failed(world: World, record: Record, prepared: Prepared, failure: ModelFailure) -> None:
@@ -227,7 +281,7 @@ async def _failed(world: World, record: Record, prepared: Prepared, failure: Mod
         step=asked.step,
         n=asked.n,
         code=failure.code,
-        message=failure.message,
+        message=_said(failure),
         disposition=failure.disposition.value,
         retry_after=failure.retry_after,
         partial=failure.partial,
@@ -236,6 +290,16 @@ async def _failed(world: World, record: Record, prepared: Prepared, failure: Mod
         await held(lambda: _append(world, record, fact))
     except TakenError:
         return
+    except LegatoError as exc:
+        if exc.code != "run_closed":
+            raise
+
+
+def _said(failure: ModelFailure) -> str:
+    """Say what failed and, where the run ends with it, what to do."""
+    if failure.disposition is Disposition.RETRY or not failure.next:
+        return failure.message
+    return f"{failure.message}: {failure.next}"
 
 
 def _after_failure(failure: ModelFailure) -> StepResult:
@@ -259,8 +323,10 @@ async def _append(world: World, record: Record, *facts: Fact) -> Appended:
     return await append(world.ledger, author_of(record, causation()), Part(stream, facts))
 
 
-async def _respond(world: World, record: Record, prepared: Prepared, answer: ModelAnswer) -> None:
-    """Record the response; one that comes second is kept for its usage only."""
+async def _respond(
+    world: World, record: Record, prepared: Prepared, answer: ModelAnswer
+) -> StepResult | None:
+    """Record the response; one that comes second, or after the end, is kept for its usage."""
     asked = prepared.requested
     fact = ModelResponded(
         turn=asked.turn,
@@ -272,18 +338,21 @@ async def _respond(world: World, record: Record, prepared: Prepared, answer: Mod
         finish=answer.finish,
         native=answer.native,
     )
+    discarded = ModelDiscarded(turn=asked.turn, step=asked.step, n=asked.n, usage=answer.usage)
     at = f"{fact.type}:{fact.key()}"
     world.kill(f"before:{at}")
     try:
         if answer.calls or not await _respond_and_end(world, record, prepared, fact):
             await _append(world, record, fact)
     except TakenError:
-        await _append(
-            world,
-            record,
-            ModelDiscarded(turn=asked.turn, step=asked.step, n=asked.n, usage=answer.usage),
-        )
+        await _append(world, record, discarded)
+    except LegatoError as exc:
+        if exc.code != "run_closed":
+            raise
+        await _append(world, record, discarded)
+        return StepResult("stopped", "run_closed")
     world.kill(f"after:{at}")
+    return None
 
 
 async def _respond_and_end(
