@@ -16,11 +16,12 @@ from domain.errors import LegatoError
 from domain.events import CallSettled, Fact, event_id
 from domain.ids import CallAt, call_id, run_stream
 from domain.ports import ToolContext
+from domain.runs.budget import calls_left
 from domain.runs.run import CallState
 from domain.tools.calls import Resolved, api_spec, resolve_call
 from domain.tools.intrinsic import GET_API_SPEC, READ_RESULT, READ_SKILL, read_piece, read_skill
 from domain.tools.registry import Effect
-from domain.tools.results import Outcome, error
+from domain.tools.results import Outcome, error, not_run
 from ledger.append import Part, TakenError, append
 
 if TYPE_CHECKING:
@@ -62,14 +63,18 @@ def asked_calls(world: World, record: Record) -> list[Asked]:
     view = view_of(world, record)
     asked = step.asked()
     offered = asked.view if asked is not None else None
+    settled = sum(state.outcome is not None for state in step.calls)
+    left = calls_left(defined_of(record).runtime.budget, record.run.spent, settled)
     return [
         Asked(
             run_id=accepted_of(record).run_id,
             at=CallAt(step.turn, step.step, state.request.position),
             state=state,
-            resolved=resolve_call(offered, view, state.request.name, state.request.arguments),
+            resolved=resolve_call(offered, view, state.request.name, state.request.arguments)
+            if left is None or n < left
+            else not_run("budget_calls", "The run has made all the tool calls that it may."),
         )
-        for state in step.calls
+        for n, state in enumerate(step.calls)
     ]
 
 

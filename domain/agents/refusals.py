@@ -56,7 +56,6 @@ def request_problems(request: AgentRequest, sources: Sources) -> list[str]:
 
 def _budget_problems(budget: Budget) -> list[str]:
     limits = {
-        "seconds": budget.seconds,
         "steps": budget.steps,
         "calls": budget.calls,
         "tokens": budget.tokens,
@@ -66,6 +65,11 @@ def _budget_problems(budget: Budget) -> list[str]:
         for name, limit in limits.items()
         if limit is not None and limit < 0
     ]
+    if budget.seconds is not None:
+        found.append(
+            "budget_seconds_unsupported: working time is not limited by this version; limit "
+            "steps, calls, tokens or cost instead"
+        )
     if budget.cost is not None and not _is_amount(budget.cost):
         found.append(f"budget_invalid: cost {budget.cost!r} is not an amount of US dollars")
     return found

@@ -10,8 +10,9 @@ from domain.runs.conversation import Frozen, Usage
 class Budget(Frozen):
     """Hard limits of one run; None is no limit, 0 is none at all.
 
-    `seconds` is working time, `steps` model calls, `calls` tool calls, `tokens` input and
-    output together, `cost` US dollars as decimal text.
+    `seconds` is working time, which nothing enforces and a build refuses; `steps` model
+    calls, `calls` tool calls, `tokens` input and output together, `cost` US dollars as
+    decimal text.
     """
 
     seconds: float | None = None
@@ -55,6 +56,18 @@ def spend(spent: Spent, actual: Usage, reserved: Usage) -> Spent:
             "cost_unknown": spent.cost_unknown + (cost is None),
         }
     )
+
+
+def calls_left(budget: Budget, spent: Spent, settled: int) -> int | None:
+    """Tell how many calls of the step that is being taken may run, None for all.
+
+    `settled` counts those of its calls that `spent` holds already: the number does not
+    change while they are settled, in whatever order. One that may not run is settled as
+    not run and counts like the others, so that the next request is over the limit.
+    """
+    if budget.calls is None:
+        return None
+    return max(0, budget.calls - (spent.calls - settled))
 
 
 def exceeded(budget: Budget, spent: Spent, reserve: Usage) -> str | None:

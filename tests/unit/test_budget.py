@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.runs.budget import Budget, Spent, exceeded
+from domain.runs.budget import Budget, Spent, calls_left, exceeded
 from domain.runs.conversation import Usage
 
 ASKED = Usage(input_tokens=60, output_tokens=40, cost="0.5")
@@ -33,3 +33,18 @@ def test_a_limit_in_money_refuses_a_request_of_unknown_price() -> None:
 
     assert exceeded(Budget(cost="100"), Spent(), unknown) == "price_unknown"
     assert exceeded(Budget(tokens=100), Spent(), unknown) is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "settled", "left"),
+    [(None, 9, 3, None), (0, 0, 0, 0), (0, 2, 2, 0), (3, 1, 0, 2), (3, 2, 1, 2), (3, 9, 1, 0)],
+)
+def test_so_many_calls_of_a_step_may_run_whatever_is_settled_of_them(
+    limit: int | None, spent: int, settled: int, left: int | None
+) -> None:
+    assert calls_left(Budget(calls=limit), Spent(calls=spent), settled) == left
+
+
+def test_calls_up_to_the_limit_leave_a_request_to_speak_of_them() -> None:
+    assert exceeded(Budget(calls=2), Spent(calls=2), ASKED) is None
+    assert exceeded(Budget(calls=2), Spent(calls=3), ASKED) == "calls"

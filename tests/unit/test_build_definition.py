@@ -35,6 +35,7 @@ def names(**request: object) -> tuple[str, ...]:
         ("budget_invalid", {"budget": Budget(steps=-1)}),
         ("budget_invalid", {"budget": Budget(cost="NaN")}),
         ("budget_invalid", {"budget": Budget(cost="much")}),
+        ("budget_seconds_unsupported", {"budget": Budget(seconds=60)}),
         ("max_tokens_invalid", {"max_tokens": 0}),
         ("temperature_invalid", {"temperature": -0.1}),
         ("path_relative", {"workspace": "here"}),
