@@ -137,7 +137,7 @@ async def _start(to: HandOver, fact: RunAccepted) -> None:
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=_attributes(shown),
             static_summary=f"{fact.agent} in {fact.workspace}",
-            static_details=f"Legato run `{fact.run_id}`: `legato show {fact.run_id[:8]}`",
+            static_details=f"Legato run `{fact.run_id}`: `legato show {fact.run_id[:13]}`",
         )
     except WorkflowAlreadyStartedError:
         return
