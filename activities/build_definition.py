@@ -9,7 +9,7 @@ from temporalio import activity
 
 from activities.context import causation, temporal_run
 from activities.record import Record, accepted_of, attach, author_of, refresh
-from activities.sources import read_sources
+from activities.sources import Place, read_sources
 from domain.agents.build import Built, build_definition
 from domain.agents.definition import fingerprint
 from domain.codec import canonical
@@ -48,7 +48,8 @@ def make_build_definition(world: World) -> BuildDefinition:
 async def _define(world: World, record: Record, run_id: str) -> None:
     """Read the sources once, build, and record the definition or everything wrong with it."""
     accepted = accepted_of(record)
-    sources = await read_sources(world.registry, world.model_problem, accepted.request)
+    place = Place(world.registry, world.model_problem, world.confinement)
+    sources = await read_sources(place, accepted.request)
     refs: tuple[bytes, ...] = ()
     try:
         built = build_definition(accepted.request, sources)

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from activities.models.prices import reserve
 from domain.agents.request import Sources
+from domain.tools.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from domain.agents.request import AgentRequest
-    from domain.tools.registry import Registry
 
 
-async def read_sources(
-    registry: Registry, model_problem: Callable[[str], str], request: AgentRequest
-) -> Sources:
+@dataclass(frozen=True)
+class Place:
+    """What the deployment gives a build: its tools, its models, the machine's confinement."""
+
+    registry: Registry
+    model_problem: Callable[[str], str]
+    confinement: str
+
+
+async def read_sources(place: Place, request: AgentRequest) -> Sources:
     """Read a build's sources; what takes time is done on a thread."""
-    return await asyncio.to_thread(_read, registry, model_problem, request)
+    return await asyncio.to_thread(_read, place, request)
 
 
-def _read(
-    registry: Registry, model_problem: Callable[[str], str], request: AgentRequest
-) -> Sources:
-    problem = model_problem(request.model)
+def _read(place: Place, request: AgentRequest) -> Sources:
+    problem = place.model_problem(request.model)
     return Sources(
-        registry=registry,
+        registry=place.registry,
         model_problem=problem,
         prices_known=bool(problem) or _price_is_known(request),
+        confinement=place.confinement,
     )
 
 

@@ -10,6 +10,7 @@ from domain.agents.profile import may_have
 from domain.agents.reach import outside, skills_of, surface_of
 from domain.runs.sequence import item_problems
 from domain.tools.mentions import mentioned
+from domain.tools.policy import turn_policy
 from domain.tools.registry import INTRINSIC, ToolSpec, Writes, spec_problems
 
 if TYPE_CHECKING:
@@ -133,11 +134,24 @@ def tool_problems(
             found.append(f"tool_not_of_role: {name} does not belong to {role.name}")
         elif not may_have(definition.profile, specs[name].writes):
             found.append(f"tool_not_of_profile: {name} changes what a Reader may not change")
+    return [*found, *_required_problems(role, request, definition, sources)]
+
+
+def _required_problems(
+    role: Role, request: AgentRequest, definition: AgentDefinition, sources: Sources
+) -> list[str]:
+    """List the tools without which a role cannot work and that no turn of it could call."""
     held = {tool.name for tool in definition.tools}
-    found += [
+    policy = turn_policy(definition, confinement=sources.confinement, attended=request.attended)
+    found = [
         f"tool_missing: {role.name} cannot work without {name}"
         for name in role.required
         if name not in held
+    ]
+    found += [
+        f"tool_unavailable: {role.name} cannot work without {name}, and {policy.hidden[name]}"
+        for name in role.required
+        if name in policy.hidden
     ]
     return found
 

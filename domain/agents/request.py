@@ -43,10 +43,12 @@ class Sources:
     """All bytes that a build is made from, read once before it begins.
 
     `prices_known` tells whether the request's model has a price; `model_problem` is why
-    the model's name cannot be used, "" where it can.
+    the model's name cannot be used, "" where it can; `confinement` is the level of the
+    machine that the run works on, "" where the build does not ask.
     """
 
     registry: Registry
     skills: tuple[Skill, ...] = field(default=())
     prices_known: bool = True
     model_problem: str = ""
+    confinement: str = ""

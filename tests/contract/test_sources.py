@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activities.sources import read_sources
+from activities.sources import Place, read_sources
 from domain.runs.budget import Budget
 from tests.support.agents import a_registry, a_request, codes, refusals
 
@@ -23,7 +23,7 @@ async def test_a_limit_in_money_needs_a_model_with_a_known_price(
     model: str, *, known: bool
 ) -> None:
     request = a_request(model=model, budget=Budget(cost="1"))
-    sources = await read_sources(a_registry(), lambda _: "", request)
+    sources = await read_sources(Place(a_registry(), lambda _: "", "none"), request)
 
     assert sources.prices_known is known
     if not known:
@@ -33,6 +33,7 @@ async def test_a_limit_in_money_needs_a_model_with_a_known_price(
 
 async def test_a_model_that_cannot_be_used_is_told_once_and_not_asked_for_its_price() -> None:
     request = a_request(model="nonsense", budget=Budget(cost="1"))
-    sources = await read_sources(a_registry(), lambda name: f"{name} is none", request)
+    place = Place(a_registry(), lambda name: f"{name} is none", "none")
+    sources = await read_sources(place, request)
 
     assert (sources.model_problem, sources.prices_known) == ("nonsense is none", True)

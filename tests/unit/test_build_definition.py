@@ -179,6 +179,23 @@ def test_a_role_without_the_tool_it_cannot_work_without_is_refused() -> None:
     assert found == ["tool_missing: check-and-fix cannot work without shell"]
 
 
+@pytest.mark.parametrize(
+    ("confinement", "profile", "why"),
+    [
+        ("none", None, "commands cannot be confined on this machine"),
+        ("bubblewrap", Profile.READER, "a Reader runs commands in a throw-away copy only"),
+    ],
+)
+def test_a_role_whose_one_tool_no_turn_could_call_is_refused(
+    confinement: str, profile: Profile | None, why: str
+) -> None:
+    request = a_request("check-and-fix", model="", profile=profile)
+    (found,) = refusals(request, confinement=confinement)
+
+    assert found.startswith("tool_unavailable: check-and-fix cannot work without shell, and " + why)
+    assert built(a_request("review-fix"), confinement="none").definition.tools
+
+
 def test_a_users_own_text_that_speaks_of_a_missing_tool_is_noted() -> None:
     skills = (Skill(name="s", description="", text="Use `write_receipt`, then shell out."),)
     made = built(a_request(), skills=skills)
