@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,13 +63,22 @@ async def connect(address: str, namespace: str) -> Client:
 
 
 def host_of(settings: Settings) -> str:
-    """Name this machine's task queue: what touches its workspaces goes there."""
+    """Name this machine's task queue: what touches its workspaces goes there.
+
+    The name is made once for a home, at random; of two processes that make it at once both
+    use the one that is there first.
+    """
     if settings.task_queue_host:
         return settings.task_queue_host
     mark = settings.home / "host"
     if not mark.exists():
         settings.home.mkdir(parents=True, exist_ok=True)
-        mark.write_text(f"h{settings.home.stat().st_ino:x}")
+        name = f"h{secrets.token_hex(8)}"
+        draft = mark.with_name(f".host-{name}")
+        draft.write_text(name)
+        with suppress(FileExistsError):
+            mark.hardlink_to(draft)
+        draft.unlink()
     return mark.read_text().strip()
 
 
