@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,15 @@ UNREACHABLE = (
     asyncpg.OperatorInterventionError,
 )
 """What is raised where the database does not answer."""
+
+CONNECTING = 10.0
+"""Seconds that making one connection may take: a server that hangs accepts and says nothing."""
+
+ANSWERING = 30.0
+"""Seconds that one statement may take, the longest of ours takes a fraction of it."""
+
+_CLOSING = 5.0
+_SILENT = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 
 
 @dataclass(frozen=True)
@@ -56,31 +66,55 @@ async def _keep_session(_connection: asyncpg.Connection[asyncpg.Record]) -> None
     """Reset nothing: no code sets session state, and the default reset costs a third."""
 
 
-async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
-    """Connect; raises `ledger_unreachable` where the database does not answer."""
+@contextmanager
+def connecting() -> Iterator[None]:
+    """Connect within this; whatever keeps from it is raised as `ledger_unreachable`."""
     try:
-        pool = await asyncpg.create_pool(
-            database_url, min_size=1, max_size=most, reset=_keep_session
-        )
-        secret = await pool.fetchval(
-            "select secret from ledger.subject_key where key_id = 'default'"
-        )
-    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-        raise LegatoError(
-            "ledger_not_migrated",
-            "the database holds no ledger of this build",
-            next="run `python -m ledger.migrate` with DATABASE_URL set, or start a worker",
-        ) from None
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as exc:
+        yield
+    except _SILENT as exc:
         raise LegatoError(
             "ledger_unreachable",
             "the ledger's database does not answer",
             cause=type(exc).__name__,
             next="run `legato status`, or check DATABASE_URL",
         ) from None
+
+
+async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
+    """Connect; raises `ledger_unreachable` where the database does not answer.
+
+    Raises `ledger_not_migrated` where it holds no ledger. No statement takes longer than
+    ANSWERING seconds, and no connection is waited for longer than CONNECTING.
+    """
+    with connecting():
+        pool = await asyncpg.create_pool(
+            database_url,
+            min_size=1,
+            max_size=most,
+            reset=_keep_session,
+            timeout=CONNECTING,
+            command_timeout=ANSWERING,
+        )
+        try:
+            secret = await pool.fetchval(
+                "select secret from ledger.subject_key where key_id = 'default'"
+            )
+        except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+            pool.terminate()
+            raise LegatoError(
+                "ledger_not_migrated",
+                "the database holds no ledger of this build",
+                next="run `legato up`, which makes its tables, or start a worker",
+            ) from None
+        except _SILENT:
+            pool.terminate()
+            raise
     return Ledger(pool=pool, secret=bytes(secret))
 
 
 async def close_ledger(ledger: Ledger) -> None:
-    """Close all connections; safe to call twice."""
-    await ledger.pool.close()
+    """Close all connections, at once those that do not end in time; safe to call twice."""
+    try:
+        await asyncio.wait_for(ledger.pool.close(), _CLOSING)
+    except (TimeoutError, asyncpg.InterfaceError, OSError):
+        ledger.pool.terminate()

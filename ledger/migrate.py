@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
+import asyncpg
 
-from ledger.connect import sqlalchemy_url
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-_LOCK = 0x1E6A70
+from domain.errors import refused
+from ledger.connect import ANSWERING, CONNECTING, connecting
 
 
-def _upgrade(connection: Connection) -> None:
-    """Take the migration lock until commit, then run what is missing."""
-    connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    config = Config()
-    config.set_main_option("script_location", str(files("ledger").joinpath("migrations")))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+def revisions() -> tuple[str, ...]:
+    """Name this build's revisions, the oldest first: a file each, numbered."""
+    folder = files("ledger").joinpath("migrations", "versions")
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name[:-3] for name in names if name[:1].isdigit() and name[-3:] == ".py"))
+
+
+async def revision_of(database_url: str) -> str:
+    """Read which revision a database is at, "" where it holds no ledger.
+
+    Raises `ledger_unreachable`.
+    """
+    with connecting():
+        connection = await asyncpg.connect(
+            database_url, timeout=CONNECTING, command_timeout=ANSWERING
+        )
+        try:
+            found = await connection.fetchval("select version_num from schema_revision")
+        except asyncpg.UndefinedTableError:
+            return ""
+        finally:
+            await connection.close(timeout=CONNECTING)
+    return str(found or "")
 
 
 async def migrate(database_url: str) -> None:
-    """Create or upgrade the schema `ledger`; safe to call at once from several processes."""
-    engine = create_async_engine(sqlalchemy_url(database_url), poolclass=NullPool)
-    try:
-        async with engine.begin() as connection:
-            await connection.run_sync(_upgrade)
-    finally:
-        await engine.dispose()
+    """Create or upgrade the schema `ledger`; safe to call at once from several processes.
+
+    A database that is where this build wants it costs one query. Raises
+    `ledger_unreachable`, and `ledger_newer` where a later build has been here.
+    """
+    at, known = await revision_of(database_url), revisions()
+    if at == known[-1]:
+        return
+    if at and at not in known:
+        raise refused(
+            "ledger_newer",
+            f"the database's schema is at {at}, which this build does not know",
+            cause=f"this build ends at {known[-1]}: a later one has been here",
+            next="run the later build, or name another database in DATABASE_URL",
+        )
+    from ledger.upgrade import upgrade  # noqa: PLC0415 - loading it takes seconds, seldom needed
+
+    await upgrade(database_url)

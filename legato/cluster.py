@@ -40,24 +40,17 @@ async def prepare_cluster(stack: Stack, progress: Callable[[str], None]) -> None
     """Bring both servers to what this version needs; what is there already stays.
 
     Raises:
-        LegatoError: `ledger_unreachable`, `temporal_unreachable`, `cluster_refused`.
+        LegatoError: `ledger_unreachable`, `ledger_newer`, `temporal_unreachable`,
+            `cluster_refused`.
 
     """
     progress("bringing the ledger's tables up to date")
-    try:
-        await migrate(stack.database_url)
-    except OSError as error:
-        raise LegatoError(
-            "ledger_unreachable",
-            "the ledger's database does not answer",
-            cause=str(error),
-            next="check DATABASE_URL, and that the database runs",
-        ) from None
+    await migrate(stack.database_url)
     progress(f"registering the namespace {stack.temporal_namespace} and the search attributes")
     client = await connect(stack.temporal_address, stack.temporal_namespace)
     try:
         await _register_namespace(client)
-        await _register_attributes(client)
+        await register_attributes(client)
     except RPCError as error:
         raise LegatoError(
             "cluster_refused",
@@ -85,13 +78,17 @@ async def _register_namespace(client: Client) -> None:
             raise
 
 
-async def _register_attributes(client: Client) -> None:
-    """Add what is missing; a namespace just registered is not known everywhere at once."""
-    until = time.monotonic() + _PATIENCE
+async def register_attributes(client: Client, *, patience: float = _PATIENCE) -> None:
+    """Add the search attributes that are missing; returns once they can be used.
+
+    A namespace just registered is not known everywhere at once: it is tried again for
+    `patience` seconds. Raises RPCError where the server refuses or does not know it then.
+    """
+    until = time.monotonic() + patience
     while True:
         try:
             missing = await _missing(client)
-            if not missing:
+            if not missing or time.monotonic() > until:
                 return
             keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
             await client.operator_service.add_search_attributes(

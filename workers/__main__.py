@@ -4,38 +4,68 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import TYPE_CHECKING
 
 import structlog
+from temporalio.service import RPCError
 
+from activities.tools.confine import detect
 from domain.errors import LegatoError
 from ledger.connect import close_ledger, open_ledger
 from ledger.migrate import migrate
 from legato.client import connect
+from legato.cluster import register_attributes
 from legato.leave import leave
 from legato.log import configure_log
 from legato.settings import Settings, environment, load_settings
 from workers.worker import serve
 from workers.world import build_world
 
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from ledger.connect import Ledger
+
 log = structlog.get_logger()
+
+_PATIENCE = 3.0
+"""Seconds given to registering search attributes; runs start without them too."""
 
 
 async def run(settings: Settings) -> None:
     """Connect and serve; raises `usage` where it is not told where to work."""
-    if settings.temporal_address is None or settings.database_url is None:
+    address, url = settings.temporal_address, settings.database_url
+    if address is None or url is None:
         raise LegatoError(
             "usage",
             "a worker needs TEMPORAL_ADDRESS and DATABASE_URL",
             next="`legato up` starts the embedded stack with its own worker",
         )
-    await migrate(settings.database_url)
-    client = await connect(settings.temporal_address, settings.temporal_namespace)
-    ledger = await open_ledger(settings.database_url)
+    trying = asyncio.create_task(asyncio.to_thread(detect))
+    client, ledger = await asyncio.gather(
+        _temporal(address, settings.temporal_namespace), _ledger(url)
+    )
     try:
-        world = await asyncio.to_thread(build_world, settings, ledger)
+        confinement = (await trying).level
+        world = await asyncio.to_thread(build_world, settings, ledger, confinement)
         await serve(settings, client, world)
     finally:
         await close_ledger(ledger)
+
+
+async def _temporal(address: str, namespace: str) -> Client:
+    """Connect, and register the search attributes where they are missing and may be."""
+    client = await connect(address, namespace)
+    try:
+        await register_attributes(client, patience=_PATIENCE)
+    except RPCError as exc:
+        log.warning("search_attributes_not_registered", status=exc.status.name)
+    return client
+
+
+async def _ledger(database_url: str) -> Ledger:
+    await migrate(database_url)
+    return await open_ledger(database_url)
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from activities.kill_points import kill_points
 from activities.models.pipeline import pipeline_model
 from activities.models.select import model_problem, models
-from activities.tools.confine import detect
 from activities.tools.files import FILE_TOOLS
 from activities.tools.people import PEOPLE_TOOLS
 from activities.tools.plugins import load_plugins
@@ -20,6 +19,7 @@ from domain.tools.registry import build_registry
 from legato.settings import child_environment, secret
 
 if TYPE_CHECKING:
+    from activities.tools.confine import Level
     from domain.ports import Model, Tool
     from ledger.connect import Ledger
     from legato.settings import Settings
@@ -38,8 +38,11 @@ def all_tools() -> tuple[Tool, ...]:
     )
 
 
-def build_world(settings: Settings, ledger: Ledger) -> World:
-    """Make the world; raises `registry_invalid` or `plugin_invalid` with all problems."""
+def build_world(settings: Settings, ledger: Ledger, confinement: Level) -> World:
+    """Make the world, where commands get a level of confinement.
+
+    Raises `registry_invalid` or `plugin_invalid` with all problems.
+    """
     tools = all_tools()
     lookup = models(secret)
 
@@ -57,7 +60,7 @@ def build_world(settings: Settings, ledger: Ledger) -> World:
         model=model,
         model_problem=problem,
         home=str(settings.home),
-        confinement=detect().level.value,
+        confinement=confinement.value,
         environment=child_environment(),
         kill=kill_points(settings.kill_points, settings.home / "kill_points"),
     )

@@ -17,7 +17,6 @@ from rich.text import Text
 
 from domain.errors import to_json
 from legato.cli.screens.errors import error_screen
-from legato.door import open_door
 from legato.settings import Settings, environment, load_settings
 
 if TYPE_CHECKING:
@@ -85,6 +84,8 @@ class Call:
     @asynccontextmanager
     async def door(self) -> AsyncGenerator[Door]:
         """Open the front door as the command line."""
+        from legato.door import open_door  # noqa: PLC0415 - help and status load no ledger
+
         async with open_door(self.settings(), "cli", progress=self.progress) as opened:
             yield opened
 

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from legato.cli.console import Call, json_option, plain, run_async
 from legato.cli.screens.stack import stack_screen
-from legato.door import search_attributes
 from legato.embedded import Status, down, ensure_up, stack_status
 
 if TYPE_CHECKING:
@@ -37,6 +36,8 @@ def up_command(call: Call) -> int:
 
 
 async def _up(call: Call, settings: Settings) -> StackStatus:
+    from legato.door import search_attributes  # noqa: PLC0415 - status loads no ledger
+
     stack = await ensure_up(settings, progress=call.progress, search_attributes=search_attributes())
     if not stack.embedded:
         from legato.cluster import prepare_cluster  # noqa: PLC0415 - other commands load no Temporal

@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -107,7 +108,7 @@ class Supervisor:
             Temporal(home, options.namespace, options.search_attributes, self._ports, environment),
         )
         if options.with_worker:
-            importing = asyncio.create_task(asyncio.to_thread(_migration))
+            importing = asyncio.create_task(asyncio.to_thread(_migration, first=self._left is None))
             await self._until_ready(*servers)
             self._step("bringing the ledger's tables up to date")
             migrate = await importing
@@ -214,10 +215,12 @@ async def _all_ready(keepers: Sequence[Keeper]) -> None:
         await keeper.ready.wait()
 
 
-def _migration() -> Migrate:
-    """Import what makes the ledger's tables; it takes a second or more."""
+def _migration(*, first: bool) -> Migrate:
+    """Import what makes the ledger's tables; what a first start needs takes seconds to load."""
     from ledger.migrate import migrate  # noqa: PLC0415 - servers alone need none of it
 
+    if first:
+        import_module("ledger.upgrade")
     return migrate
 
 

@@ -54,3 +54,19 @@ def test_the_operators_side_loads_no_model_sdk() -> None:
 def test_a_loaded_driver_is_seen() -> None:
     """The check is seen to fail."""
     assert loaded_by(["asyncpg"]) & DRIVERS == {"asyncpg"}
+
+
+def test_help_and_status_load_neither_temporal_nor_the_ledger() -> None:
+    """Whoever asks for help does not wait for drivers."""
+    loaded = loaded_by(["legato.cli.stack"])
+
+    assert "legato.embedded.stack" in loaded
+    assert loaded & {"alembic", "sqlalchemy", "temporalio", "legato.door", "ledger.append"} == set()
+
+
+def test_a_worker_that_migrates_nothing_loads_no_migration_library() -> None:
+    """It is the larger half of what a worker would load, needed once a release."""
+    loaded = loaded_by(["workers.__main__"])
+
+    assert "ledger.migrate" in loaded
+    assert loaded & {"alembic", "sqlalchemy"} == set()
