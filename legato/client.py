@@ -17,6 +17,7 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from domain.agents.roles import ROLES
 from domain.errors import LegatoError
 from domain.events import (
     InputSettled,
@@ -26,6 +27,7 @@ from domain.events import (
 )
 from domain.ids import run_stream
 from domain.runs.card import Shown
+from domain.runs.model_name import short_name
 from ledger.connect import Ledger
 from ledger.reads import read_event
 from legato.payloads import CONVERTER
@@ -87,14 +89,17 @@ def home_queue(settings: Settings) -> str:
     return f"home/{host_of(settings)}"
 
 
-def _shown(fact: RunAccepted) -> Shown:
-    profile = fact.request.profile
+def shown_of(fact: RunAccepted) -> Shown:
+    """Say what is shown of a run in Temporal; a profile that was left open is the role's."""
+    role, request = ROLES.get(fact.agent), fact.request
+    profile = request.profile or (role.default_profile if role is not None else None)
     return Shown(
         agent=fact.agent,
         workspace=fact.workspace,
         session=fact.session,
         profile=profile.value if profile is not None else "",
         entry=fact.entry.value,
+        model=short_name(request.model) if role is not None and role.needs_model else "",
     )
 
 
@@ -137,7 +142,7 @@ async def hand_over(to: HandOver, fact: Fact, event: str, run_id: str) -> None:
 
 
 async def _start(to: HandOver, fact: RunAccepted) -> None:
-    shown = _shown(fact)
+    shown = shown_of(fact)
     start = RunStart(fact.run_id, shown, to.most_events)
     try:
         await to.client.start_workflow(

@@ -67,9 +67,9 @@ def build_definition(arg: BuildInput) -> ActivityHandle[BuildResult]:
     return _start("build_definition", arg, BuildResult, SHORT_LIMIT * 2, "build definition")
 
 
-def take_step(arg: StepInput, item: str) -> ActivityHandle[StepResult]:
+def take_step(arg: StepInput, item: str, model: str = "") -> ActivityHandle[StepResult]:
     """Take one step: one model call and the leading reads it asked for."""
-    summary = f"{item} · turn {arg.turn} step {arg.step}"
+    summary = f"{item} · turn {arg.turn} step {arg.step}" + (f" · {model}" if model else "")
     return _start("take_step", arg, StepResult, MODEL_LIMIT, summary)
 
 

@@ -9,13 +9,17 @@ from domain.runs.position import Position  # noqa: TC001 - decoded from the run'
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a run beside its position. No secrets, no personal text."""
+    """What is shown of a run beside its position. No secrets, no personal text.
+
+    `model` is its short name, "" for a run without one.
+    """
 
     agent: str
     workspace: str
     session: str
     profile: str
     entry: str
+    model: str = ""
 
 
 def waiting_on(at: Position) -> str:
@@ -54,15 +58,16 @@ def doing(at: Position) -> str:
 
 
 def card(shown: Shown, at: Position) -> str:
-    """Render the card."""
-    cost = at.spent_cost or "unknown"
+    """Render the card; a cost that is not known is said to be unknown, never to be nothing."""
+    cost = f"${at.spent_cost}" if at.spent_cost else "cost unknown"
     return "\n".join(
         (
             f"**{shown.agent}** in `{shown.workspace or 'no workspace'}`",
             "",
+            f"- model: {shown.model or 'none'}",
             f"- now: {doing(at)}",
             f"- where: {place(at)}",
             f"- waits for: {waiting_on(at) or 'nothing'}",
-            f"- spent: {at.spent_tokens} tokens, ${cost}",
+            f"- spent: {at.spent_tokens} tokens, {cost}",
         )
     )

@@ -49,6 +49,7 @@ KEYS: dict[Provider, tuple[str, ...]] = {
 }
 """Where each provider's key is looked for, first found first."""
 
+_SHORT = 60
 _OPTIONAL_KEY = (Provider.OLLAMA, Provider.COMPATIBLE)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _OLLAMA_HERE = "http://localhost:11434/v1"
@@ -91,6 +92,15 @@ def parse_model(text: str) -> ModelName:
             raise _unknown(text, "no file is named after `script:`")
         return ModelName(provider, rest)
     return _with_address(provider, rest, text)
+
+
+def short_name(text: str) -> str:
+    """Name a model for those who watch: no path, no address; "" for none and for no name."""
+    try:
+        name = parse_model(text)
+    except LegatoError:
+        return ""
+    return "script" if name.provider is Provider.SCRIPT else name.model[:_SHORT]
 
 
 def _with_address(provider: Provider, rest: str, text: str) -> ModelName:

@@ -39,6 +39,7 @@ class Position:
 
     `item` counts from 0, `turn` and `step` from 1 (0: none yet), `repair` the repair turns
     of the item so far, `waits` and `signals` what was begun and handed on so far.
+    `spent_cost` is "" where it is not known.
     """
 
     phase: Phase = "define"
@@ -123,7 +124,7 @@ def after_step(at: Position, result: StepResult) -> Position:
         at,
         version=max(at.version, result.written.last),
         spent_tokens=max(at.spent_tokens, result.spent_tokens),
-        spent_cost=result.spent_cost or at.spent_cost,
+        spent_cost=result.spent_cost,
     )
     match result.outcome:
         case "calls":
