@@ -13,7 +13,7 @@ import asyncpg
 from domain.errors import LegatoError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 UNREACHABLE = (
     OSError,
@@ -43,7 +43,7 @@ class Ledger:
 
 
 @contextmanager
-def reaching() -> Iterator[None]:
+def reaching() -> Generator[None]:
     """Read within this; the database's silence is raised as `ledger_unreachable`."""
     try:
         yield
@@ -67,7 +67,7 @@ async def _keep_session(_connection: asyncpg.Connection[asyncpg.Record]) -> None
 
 
 @contextmanager
-def connecting() -> Iterator[None]:
+def connecting() -> Generator[None]:
     """Connect within this; whatever keeps from it is raised as `ledger_unreachable`."""
     try:
         yield
