@@ -47,15 +47,18 @@ def taken_steps(messages: Sequence[Message], ordinal: int, first: int = 0) -> Ea
     A conversation may begin with other runs' messages and lose its oldest to compaction,
     so that steps are counted back from the newest.
     """
-    found: list[Taken] = []
-    for index, message in enumerate(messages):
+    steps: dict[int, Taken] = {}
+    number = ordinal
+    for index in range(len(messages) - 1, -1, -1):
+        if number <= first:
+            break
+        message = messages[index]
         if isinstance(message, AssistantMessage):
+            number -= 1
             following = messages[index + 1 : index + 1 + len(message.calls)]
             results = tuple(m for m in following if isinstance(m, ToolMessage))
-            found.append(Taken(message.text, message.calls, results))
-    own = found[-ordinal:] if ordinal else []
-    numbered = dict(enumerate(own, start=ordinal - len(own)))
-    return Earlier(ordinal, first, {n: t for n, t in numbered.items() if n >= first})
+            steps[number] = Taken(message.text, message.calls, results)
+    return Earlier(ordinal, first, dict(sorted(steps.items())))
 
 
 def quoted(value: Json, earlier: Earlier) -> Json:
