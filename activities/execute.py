@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
@@ -96,12 +96,24 @@ async def run_limited(work: Callable[[], Came], limit: float, stop: threading.Ev
     if not done:
         return Hung(stopped)
     try:
-        return future.result()
+        return _sound(future.result())
     except LegatoError as exc:
         return Executed(refusal(exc))
     except Exception as exc:
         log.warning("tool_raised", error=type(exc).__name__, exc_info=exc)
         return Raised(type(exc).__name__)
+
+
+def _sound(came: object) -> Came:
+    """Take what tool code gave, checked again; raises where it is nothing that a tool may give."""
+    match came:
+        case Executed(outcome=Outcome() as outcome):
+            return replace(came, outcome=Outcome.model_validate(outcome.model_dump()))
+        case Asks() | Unclear() | Absent():
+            return came
+        case _:
+            message = f"a tool gave {type(came).__name__}"
+            raise TypeError(message)
 
 
 def refusal(exc: LegatoError) -> Outcome:

@@ -18,6 +18,7 @@ from domain.ids import incoming_stream, run_stream
 from domain.runs.budget import tokens_of
 from domain.runs.groups import Planned, call_groups
 from domain.runs.steps import CallRef, StepInput, StepResult, Written
+from domain.tools.intrinsic import INTRINSIC_SPECS
 from domain.tools.results import Outcome, not_run
 from ledger.append import Part, TakenError, VersionConflictError, append
 
@@ -41,7 +42,7 @@ def make_take_step(world: World) -> TakeStep:
         result = already(record, arg)
         if result is None:
             result, record = await _take(world, record, arg)
-        return _reported(record, arg, result, first)
+        return _reported(world, record, arg, result, first)
 
     return run
 
@@ -109,17 +110,23 @@ async def _rest(world: World, record: Record, arg: StepInput) -> StepResult:
     calls = asked_calls(world, record)
     if not calls:
         return await _end_turn(world, record, arg)
-    left = [planned(asked) for asked in calls if asked.state.outcome is None]
+    left = [planned(world, asked) for asked in calls if asked.state.outcome is None]
     groups = call_groups(left)
     return StepResult("calls", groups=groups) if groups else StepResult("again")
 
 
-def planned(asked: Asked) -> Planned:
+def shown_name(world: World, name: str) -> str:
+    """Name a tool in Temporal; a name that only the model knows may hold anything."""
+    known = name in world.registry.specs or name in INTRINSIC_SPECS
+    return name if known else "(unknown tool)"
+
+
+def planned(world: World, asked: Asked) -> Planned:
     """Describe a call for grouping."""
     resolved = asked.resolved
     at = asked.at
     if isinstance(resolved, Outcome):
-        ref = CallRef(at.turn, at.step, at.position, asked.name[:100], 10.0)
+        ref = CallRef(at.turn, at.step, at.position, shown_name(world, asked.name), 10.0)
         return Planned(ref, reads=True, resource="")
     spec = resolved.spec
     ref = CallRef(at.turn, at.step, at.position, spec.name, spec.timeout)
@@ -150,13 +157,16 @@ async def _end_turn(world: World, record: Record, arg: StepInput) -> StepResult:
     return StepResult("turn_completed")
 
 
-def _reported(record: Record, arg: StepInput, result: StepResult, first: int) -> StepResult:
+def _reported(
+    world: World, record: Record, arg: StepInput, result: StepResult, first: int
+) -> StepResult:
     """Add what the people who watch are shown: tools asked, tokens, spend, version range."""
     step = record.run.step
     tools: tuple[str, ...] = ()
     tokens = 0
     if step is not None and (step.turn, step.step) == (arg.turn, arg.step) and step.answered:
-        tools = tuple(call.name[:60] for call in step.answered.calls[:MOST_AT_ONCE])
+        asked = step.answered.calls[:MOST_AT_ONCE]
+        tools = tuple(shown_name(world, call.name) for call in asked)
         tokens = tokens_of(step.answered.usage)
     spent = record.run.spent
     return replace(

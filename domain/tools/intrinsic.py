@@ -16,8 +16,8 @@ CALL_TOOL = "call_tool"
 READ_SKILL = "read_skill"
 READ_RESULT = "read_result"
 
-PIECE_BYTES = HEAD_BYTES + TAIL_BYTES
-"""How much of a stored result one `read_result` hands over."""
+PIECE_BYTES = HEAD_BYTES + TAIL_BYTES - 256
+"""How much of a stored result one `read_result` hands over: with its note it is shown uncut."""
 
 _FORGIVING_OBJECT = {"anyOf": [{"type": "object"}, {"type": "string"}]}
 _FORGIVING_NAMES = {

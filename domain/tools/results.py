@@ -38,11 +38,17 @@ class Outcome(BaseModel):
     text: str = ""
     changed: tuple[str, ...] = ()
 
-    @field_validator("text")
+    @field_validator("code", "text")
     @classmethod
     def storable(cls, text: str) -> str:
         """Take text that cannot be stored as UTF-8 with its broken pieces replaced."""
         return clean_text(text)
+
+    @field_validator("changed")
+    @classmethod
+    def storable_paths(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """Take paths that are not UTF-8 with their broken pieces replaced."""
+        return tuple(clean_text(path) for path in paths)
 
 
 def ok(text: str, *, changed: tuple[str, ...] = ()) -> Outcome:

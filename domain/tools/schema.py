@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -73,12 +74,21 @@ def argument_problems(schema: str, arguments: Mapping[str, Json]) -> list[str]:
     return found
 
 
+def _finite(text: str) -> float:
+    """Read a number; raises ValueError for NaN and what is infinite: JSON has neither."""
+    number = float(text)
+    if not math.isfinite(number):
+        message = f"{text} is not a number in JSON"
+        raise ValueError(message)
+    return number
+
+
 def parse_arguments(text: str) -> tuple[dict[str, Json], str | None]:
     """Parse what a model wrote as arguments: the object, or why it is none."""
     if not text.strip():
         return {}, None
     try:
-        value: object = json.loads(text)
+        value: object = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as exc:
         return {}, f"the arguments are not JSON: {exc}"
     if not isinstance(value, dict):

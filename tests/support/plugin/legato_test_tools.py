@@ -41,6 +41,9 @@ def count_once(arguments: Mapping[str, Json], context: ToolContext) -> ToolRetur
         case "raise":
             message = "raised after the effect"
             raise RuntimeError(message)
+        case "raise_first" if len(counter.read_text(encoding="utf-8").splitlines()) == 1:
+            message = "raised after the first effect"
+            raise RuntimeError(message)
         case _:
             pass
     return Executed(ok(f"counted {arguments['text']}"))
@@ -84,6 +87,12 @@ def bad_text(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
     return Executed(Outcome.model_construct(tag=Tag.OK, code="", text=text, changed=()))
 
 
+def gives_nothing(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Return what no tool may return."""
+    del arguments, context
+    return cast("ToolReturn", None)
+
+
 def _schema(required: Mapping[str, object], **optional: object) -> dict[str, object]:
     return {
         "type": "object",
@@ -93,42 +102,45 @@ def _schema(required: Mapping[str, object], **optional: object) -> dict[str, obj
     }
 
 
-def _read(name: str, description: str, execute: Execute, **arguments: object) -> Tool:
+def _read(
+    name: str, description: str, execute: Execute, timeout: float = 30.0, **arguments: object
+) -> Tool:
     spec = tool_spec(
         name,
         description,
         _schema(arguments),
         effect=Effect.READ,
         writes=Writes.NOTHING,
+        timeout=timeout,
     )
     return Tool(spec, execute)
 
 
-_COUNT = Tool(
-    tool_spec(
-        "count_once",
-        "Append one line of text to the file at path, then do as `then` says.",
+def _count(name: str, timeout: float) -> Tool:
+    spec = tool_spec(
+        name,
+        f"Append one line of text to the file at path, then do as `then` says ({timeout:.0f} s).",
         _schema(
             {"path": {"type": "string"}, "text": {"type": "string"}},
             sleep_seconds={"type": "number", "minimum": 0, "maximum": _LONGEST},
-            then={"enum": ["die", "hang", "raise"]},
+            then={"enum": ["die", "hang", "raise", "raise_first"]},
         ),
         effect=Effect.ONCE,
         writes=Writes.LASTING,
+        timeout=timeout,
         resource="counter",
-    ),
-    count_once,
-)
+    )
+    return Tool(spec, count_once)
+
+
+_SECONDS: Final = {"type": "number", "minimum": 0}
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    _COUNT,
+    _count("count_once", 30.0),
+    _count("count_briefly", 2.0),
     _read("raise_always", "Raise an exception.", raise_always),
-    _read(
-        "hang_read",
-        "Block for a number of seconds.",
-        hang_read,
-        seconds={"type": "number", "minimum": 0},
-    ),
+    _read("hang_read", "Block for a number of seconds.", hang_read, seconds=_SECONDS),
+    _read("hang_briefly", "Block, for one second at most.", hang_read, 1.0, seconds=_SECONDS),
     _read(
         "fork_children",
         "Fork children that sleep.",
@@ -141,6 +153,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         big_result,
         bytes={"type": "integer", "minimum": 0, "maximum": 50_000_000},
     ),
+    _read("gives_nothing", "Return nothing at all.", gives_nothing),
     _read("bad_text", "Return text with NUL, a lone surrogate and control characters.", bad_text),
 )
 """What the entry point gives."""
