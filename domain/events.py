@@ -79,7 +79,8 @@ class RunAccepted(Event):
     """A run was accepted: from here on it happens or is shown as stuck.
 
     `incoming` is where the session's incoming stream stood; `resumes` the run it goes on
-    from, "" where it goes on from none.
+    from, "" where it goes on from none. `principal` is who asked for it and answers for
+    what it does; "" stands in runs of earlier versions.
     """
 
     use: ClassVar[Use] = Use.SAME
@@ -96,6 +97,7 @@ class RunAccepted(Event):
     request: AgentRequest
     incoming: int = 0
     resumes: str = ""
+    principal: str = ""
 
 
 class RunAttached(Event):

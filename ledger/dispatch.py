@@ -26,7 +26,7 @@ class Launch:
     resumes: str = ""
 
 
-def accepted_fact(launch: Launch) -> RunAccepted:
+def accepted_fact(launch: Launch, principal: str) -> RunAccepted:
     """Describe a run started by hand: its scope, and with it its slot, is its own."""
     workspace = workspace_slug(launch.request.workspace or "none")
     slot = slot_of(workspace, launch.request.role, launch.run_id[-8:])
@@ -42,6 +42,7 @@ def accepted_fact(launch: Launch) -> RunAccepted:
         queue=launch.queue,
         request=launch.request,
         resumes=launch.resumes,
+        principal=principal,
     )
 
 
@@ -50,7 +51,7 @@ async def dispatch(ledger: Ledger, author: Author, launch: Launch) -> tuple[RunA
 
     Returns what was accepted and the version of the run's stream.
     """
-    fact = accepted_fact(launch)
+    fact = accepted_fact(launch, author.principal)
     stream = run_stream(launch.run_id)
     appended = await append(
         ledger,

@@ -8,12 +8,13 @@ import pytest
 
 from domain.codec import digest
 from domain.errors import Kind, LegatoError
+from domain.events import RunAccepted
 from domain.tools.results import ok
 from ledger.append import Part, TakenError, VersionConflictError, append
 from ledger.reads import read_head, read_stream
 from ledger.verify import verify
 from tests.support import facts
-from tests.support.ledger import PERSON, events_of, put
+from tests.support.ledger import PERSON, begin_run, events_of, put
 
 if TYPE_CHECKING:
     from domain.events import Fact
@@ -29,6 +30,15 @@ async def refusal(ledger: Ledger, *parts: Part) -> LegatoError:
     with pytest.raises(LegatoError) as caught:
         await append(ledger, PERSON, *parts)
     return caught.value
+
+
+async def test_a_run_keeps_who_asked_for_it(ledger: Ledger) -> None:
+    """Whoever signed the launch answers for what the run does."""
+    stream = await begin_run(ledger, "r")
+
+    facts_there = await events_of(ledger, stream)
+
+    assert [f.principal for f in facts_there if isinstance(f, RunAccepted)] == ["person:a"]
 
 
 async def test_a_single_event_makes_its_stream(ledger: Ledger) -> None:
