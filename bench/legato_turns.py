@@ -13,8 +13,11 @@ from temporalio.client import WorkflowHandle
 from bench.cluster import PAD, Cluster, history_of
 from bench.measured import Measured
 from domain.agents.request import AgentRequest
+from domain.events import Entry, event_id
 from domain.runs.sequence import Item
-from legato.door import launch, new_id
+from ledger.dispatch import Launch, dispatch
+from legato.client import HandOver, hand_over, home_queue
+from legato.door import new_id, with_stores
 
 if TYPE_CHECKING:
     from legato.door import Door
@@ -47,8 +50,13 @@ class Started:
 
 
 async def start(cluster: Cluster, door: Door, request: AgentRequest) -> Started:
-    """Launch a run through the front door."""
-    accepted = await launch(door, request, run_id=new_id())
+    """Launch a run as the front door does, over a connection that is there already."""
+    wanted = Launch(
+        new_id(), Entry.HAND, with_stores(door.settings, request), home_queue(door.settings)
+    )
+    accepted, _ = await dispatch(door.ledger, door.author(wanted.run_id, wanted.run_id), wanted)
+    to = HandOver(cluster.client, door.ledger, door.settings.most_events)
+    await hand_over(to, accepted, event_id(accepted), accepted.run_id)
     return Started(accepted.run_id, cluster.client.get_workflow_handle(accepted.workflow_id))
 
 
