@@ -151,7 +151,7 @@ def closed_error(stream: str) -> LegatoError:
     return refused(
         "run_closed",
         f"{stream} has ended and takes nothing more",
-        next="start a new run, or resume this one in a new run",
+        next="start a new run; `legato show` tells what this one came to",
     )
 
 

@@ -32,7 +32,8 @@ class Row:
 
 
 _RETRIED = "nothing to do: it is sent again, a few times"
-_WAITS = "wait, or choose another model for the run"
+_WAITS = "nothing to do: it is sent again, a few times; or start a new run with another model"
+_SMALLER = "start a new run with a smaller task, or with a model that takes longer conversations"
 _REPORT = "report this with the output of `legato doctor`"
 
 TABLE = (
@@ -41,7 +42,7 @@ TABLE = (
         "quota_exhausted",
         Disposition.CAPACITY,
         "has no quota or credit left",
-        "add credit at the provider, or choose another model for the run",
+        "add credit at the provider, or start a new run with another model",
     ),
     Row(
         (pai.ModelRateLimitError,),
@@ -55,14 +56,14 @@ TABLE = (
         "context_overflow",
         Disposition.OVERFLOW,
         "cannot take a conversation as long as this",
-        "nothing to do: the conversation is compacted and sent again",
+        _SMALLER,
     ),
     Row(
         (pai.ModelHTTPError,),
         "context_overflow",
         Disposition.OVERFLOW,
         "cannot take a request as large as this",
-        "nothing to do: the conversation is compacted and sent again",
+        _SMALLER,
         frozenset({413}),
     ),
     Row(
@@ -84,7 +85,7 @@ TABLE = (
         "content_filtered",
         Disposition.REFUSE,
         "refused the content",
-        "change what was asked, or choose another model for the run",
+        "change what was asked, or start a new run with another model",
     ),
     Row(
         (pai.ModelRequestRejectedError,),

@@ -80,7 +80,7 @@ def check_answer(question: Question, answer: str, actor: str, *, owner: bool) ->
             "answer_not_allowed",
             f"{actor} is not named to answer this question",
             cause=f"it names {', '.join(question.who)}",
-            next="let one of the named people answer, in `legato inbox`",
+            next="let one of the named people answer, with `legato answer`",
         )
     if question.choices and answer not in question.choices:
         return refused(
