@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,7 +14,7 @@ from activities.record import Record, accepted_of, author_of, defined_of, defini
 from activities.view import view_of
 from domain.agents.profile import Claim
 from domain.errors import LegatoError
-from domain.events import CallSettled, Fact, event_id
+from domain.events import CallIntended, CallSettled, Fact, event_id
 from domain.ids import CallAt, call_id, run_stream
 from domain.ports import ToolContext
 from domain.runs.budget import calls_left
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 READ_LIMIT = 30.0
 """Seconds that a read which rides along in a step may take at most."""
+
+MOST_ROUNDS = 5
+"""So many executions of one call may begin; another would most likely end as they did."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,53 @@ async def run_read(world: World, record: Record, asked: Asked) -> Outcome:
     context = tool_context(world, record, asked, limit)
     came = await execute(tool, resolved.arguments, context, asked.stop)
     return read_outcome(came, resolved.name)
+
+
+async def run_counted_read(world: World, record: Record, asked: Asked) -> Outcome:
+    """Run a read that executions before this one may have begun, and count this one.
+
+    After `MOST_ROUNDS` the outcome is `keeps_failing`: it takes its worker with it.
+    """
+    if isinstance(asked.resolved, Outcome):
+        return asked.resolved
+    if asked.state.round >= MOST_ROUNDS:
+        return keeps_failing(asked.name)
+    await intend(world, record, asked, uuid.uuid4().hex)
+    return await run_read(world, record, asked)
+
+
+def keeps_failing(name: str) -> Outcome:
+    """Say that a call was begun again and again and none of its executions came to an end."""
+    return error(
+        "keeps_failing",
+        f"{name} was begun {MOST_ROUNDS} times, and each time the worker was lost before it "
+        "ended. Do without it, or call it in another way.",
+    )
+
+
+async def intend(world: World, record: Record, asked: Asked, owner: str) -> bool:
+    """Commit that an execution begins; False where another was first."""
+    resolved = asked.resolved
+    if isinstance(resolved, Outcome):
+        return False
+    fact = CallIntended(
+        turn=asked.at.turn,
+        step=asked.at.step,
+        position=asked.at.position,
+        round=asked.state.round + 1,
+        owner=owner,
+        name=resolved.name,
+        binding=resolved.spec.binding,
+        limit=resolved.spec.timeout,
+    )
+    world.kill(f"before:{event_id(fact)}")
+    part = Part(run_stream(asked.run_id), (fact,))
+    try:
+        await append(world.ledger, author_of(record, causation()), part)
+    except TakenError:
+        return False
+    world.kill(f"after:{event_id(fact)}")
+    return True
 
 
 def settled_fact(asked: Asked, outcome: Outcome, by: str = "execution") -> CallSettled:

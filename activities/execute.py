@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST_STORED = 10_000_000
+"""Bytes of a result's text that are kept; of a longer one, its beginning and its end."""
+
 MARGIN = 5.0
 """Seconds beyond its own limit in which a tool may still answer for itself."""
 
@@ -128,7 +131,7 @@ async def execute(
     tool: Tool, arguments: Mapping[str, Json], context: ToolContext, stop: threading.Event
 ) -> Came:
     """Execute a call."""
-    return await run_limited(lambda: tool.execute(arguments, context), context.limit, stop)
+    return await run_limited(lambda: kept(tool.execute(arguments, context)), context.limit, stop)
 
 
 async def probe(
@@ -138,7 +141,21 @@ async def probe(
     looking = tool.probe
     if looking is None:
         return Unclear("the tool cannot be probed")
-    return await run_limited(lambda: looking(arguments, context), context.limit, stop)
+    return await run_limited(lambda: kept(looking(arguments, context)), context.limit, stop)
+
+
+def kept(came: Came) -> Came:
+    """Cut a result to what the ledger keeps; the text says what was cut, and where."""
+    if not isinstance(came, Executed) or len(came.outcome.text) * 4 <= MOST_STORED:
+        return came
+    data = came.outcome.text.encode("utf-8", "replace")
+    if len(data) <= MOST_STORED:
+        return came
+    half = MOST_STORED // 2
+    head, tail = data[:half].decode("utf-8", "ignore"), data[-half:].decode("utf-8", "ignore")
+    note = f"[... {len(data) - 2 * half} of {len(data)} bytes are not kept: too large ...]"
+    outcome = came.outcome.model_copy(update={"text": f"{head}\n{note}\n{tail}"})
+    return replace(came, outcome=outcome)
 
 
 def read_outcome(came: Came, name: str) -> Outcome:
@@ -155,6 +172,13 @@ def read_outcome(came: Came, name: str) -> Outcome:
             return error("unclear", came.reason)
         case Asks() | Absent():
             return error("tool_broken", f"{name} gave an answer that its class does not allow.")
+
+
+def repeatable_outcome(came: Hung | Raised, name: str) -> Outcome:
+    """Say what a call came to that broke or hung, where a second one does no harm."""
+    outcome = read_outcome(came, name)
+    more = "Whether it took effect is not known. Calling it again does no harm."
+    return outcome.model_copy(update={"text": f"{outcome.text} {more}"})
 
 
 def raised(name: str, came: Raised) -> Outcome:

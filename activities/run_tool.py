@@ -11,13 +11,31 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.calls import Asked, asked_calls, run_read, settle, tool_context
+from activities.calls import (
+    MOST_ROUNDS,
+    Asked,
+    asked_calls,
+    intend,
+    keeps_failing,
+    run_counted_read,
+    settle,
+    tool_context,
+)
 from activities.context import causation, temporal_run
-from activities.execute import Came, Hung, Raised, acts_again, execute, probe, raised
+from activities.execute import (
+    Came,
+    Hung,
+    Raised,
+    acts_again,
+    execute,
+    probe,
+    raised,
+    repeatable_outcome,
+)
 from activities.held import held
 from activities.record import Record, attach, author_of, check_version, refresh
 from domain.errors import bug
-from domain.events import CallIntended, CallUnknown, Fact, InputAsked, InputSettled, event_id
+from domain.events import CallSettled, CallUnknown, Fact, InputAsked, InputSettled
 from domain.ids import run_stream
 from domain.ports import Absent, Asks, Executed, Unclear
 from domain.runs.inputs import How, InputKind
@@ -44,6 +62,9 @@ def make_run_tool(world: World) -> RunTool:
         record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
         check_version(record, arg.version)
         first = record.run.version
+        done = _outcome_behind(record, arg)
+        if done is not None:
+            return _settled(done, record, first)
         asked = find_call(world, record, arg)
         if asked.state.outcome is None:
             await _advance(world, record, asked)
@@ -51,6 +72,18 @@ def make_run_tool(world: World) -> RunTool:
         return _result(find_call(world, record, arg), record, first)
 
     return run
+
+
+def _outcome_behind(record: Record, arg: CallInput) -> Outcome | None:
+    """Find what a call of a step behind the run came to: a reset asks for it once more."""
+    step, call = record.run.step, arg.call
+    if step is not None and (step.turn, step.step) == (call.turn, call.step):
+        return None
+    at = (call.turn, call.step, call.position)
+    for fact in reversed(record.facts):
+        if isinstance(fact, CallSettled) and (fact.turn, fact.step, fact.position) == at:
+            return fact.outcome
+    return None
 
 
 def find_call(world: World, record: Record, arg: CallInput) -> Asked:
@@ -77,11 +110,15 @@ def _question(record: Record, asked: Asked) -> InputState | None:
     return put[-1] if put else None
 
 
+def _settled(outcome: Outcome, record: Record, first: int) -> CallResult:
+    written = Written(first, record.run.version, record.head)
+    return CallResult("settled", outcome.tag.value, outcome.code, written=written)
+
+
 def _result(asked: Asked, record: Record, first: int) -> CallResult:
     written = Written(first, record.run.version, record.head)
-    outcome = asked.state.outcome
-    if outcome is not None:
-        return CallResult("settled", outcome.tag.value, outcome.code, written=written)
+    if asked.state.outcome is not None:
+        return _settled(asked.state.outcome, record, first)
     if record.run.stop is not None or record.run.ended is not None:
         return CallResult("stopped", written=written)
     put = _question(record, asked)
@@ -94,12 +131,12 @@ def _result(asked: Asked, record: Record, first: int) -> CallResult:
 
 async def _advance(world: World, record: Record, asked: Asked) -> None:
     """Bring a call without an outcome as far as it can go now."""
-    if record.run.stop is not None and asked.state.round == 0:
+    if record.run.stop is not None and (asked.reads or asked.state.round == 0):
         outcome = not_run("stopped", "The run was stopped before this call began.")
         await settle(world, record, asked, outcome)
         return
     if asked.reads:
-        outcome = await run_read(world, record, asked)
+        outcome = await run_counted_read(world, record, asked)
         await held(lambda: settle(world, record, asked, outcome))
         return
     put = _question(record, asked)
@@ -107,13 +144,19 @@ async def _advance(world: World, record: Record, asked: Asked) -> None:
         await _answered(world, record, asked, put)
         return
     if asked.state.unknown:
-        if put is not None and put.settled is not None and put.settled.answer == AGAIN:
+        again = put is not None and put.settled is not None and put.settled.answer == AGAIN
+        if again and record.run.stop is None:
             await _act(world, record, asked)
         return
     if asked.state.round and not _may_act(asked):
         await _look(world, record, asked)
-        return
-    await _act(world, record, asked)
+    elif asked.state.round >= MOST_ROUNDS:
+        await settle(world, record, asked, keeps_failing(asked.name))
+    elif record.run.stop is not None:
+        text = "The run was stopped while this call was under way; it may have taken effect."
+        await settle(world, record, asked, error("stopped", text))
+    else:
+        await _act(world, record, asked)
 
 
 async def _answered(world: World, record: Record, asked: Asked, put: InputState) -> None:
@@ -147,35 +190,10 @@ def _may_act(asked: Asked) -> bool:
     return acts_again(resolved.spec.effect) or resolved.spec.writes is Writes.LEDGER
 
 
-async def _intend(world: World, record: Record, asked: Asked, owner: str) -> bool:
-    """Commit the intent before the effect; False where another execution was first."""
-    resolved = asked.resolved
-    if isinstance(resolved, Outcome):
-        return False
-    fact = CallIntended(
-        turn=asked.at.turn,
-        step=asked.at.step,
-        position=asked.at.position,
-        round=asked.state.round + 1,
-        owner=owner,
-        name=resolved.name,
-        binding=resolved.spec.binding,
-        limit=resolved.spec.timeout,
-    )
-    world.kill(f"before:{event_id(fact)}")
-    part = Part(run_stream(asked.run_id), (fact,))
-    try:
-        await append(world.ledger, author_of(record, causation()), part)
-    except TakenError:
-        return False
-    world.kill(f"after:{event_id(fact)}")
-    return True
-
-
 async def _act(world: World, record: Record, asked: Asked) -> None:
     """Intend, act, record."""
     resolved = asked.resolved
-    if isinstance(resolved, Outcome) or not await _intend(world, record, asked, uuid.uuid4().hex):
+    if isinstance(resolved, Outcome) or not await intend(world, record, asked, uuid.uuid4().hex):
         return
     tool = world.tools[resolved.name]
     context = tool_context(world, record, asked, resolved.spec.timeout)
@@ -197,14 +215,18 @@ async def _look(world: World, record: Record, asked: Asked) -> None:
         reason = "the worker that ran it was lost"
         await _unknown(world, record, asked, reason, asked.state.round)
         return
+    if record.run.stop is not None:
+        asked.stop.set()
     context = tool_context(world, record, asked, resolved.spec.timeout)
     came = await probe(world.tools[resolved.name], resolved.arguments, context, asked.stop)
     if isinstance(came, Absent):
         if record.run.stop is not None:
             outcome = not_run("stopped", "The run was stopped before this call took effect.")
             await settle(world, record, asked, outcome, by="probe")
-            return
-        await _act(world, record, asked)
+        elif asked.state.round >= MOST_ROUNDS:
+            await settle(world, record, asked, keeps_failing(asked.name), by="probe")
+        else:
+            await _act(world, record, asked)
         return
     await _record(world, record, asked, came, by="probe")
 
@@ -223,6 +245,9 @@ async def _record(
             await _ask(world, record, asked, came)
         case Unclear():
             await _unknown(world, record, asked, came.reason, round_)
+        case Hung() | Raised() if _may_act(asked):
+            outcome = repeatable_outcome(came, asked.name)
+            await settle(world, record, asked, outcome, by=by, facts=_doubts(record, asked))
         case Hung():
             await _unknown(world, record, asked, "it did not end within its limit", round_)
         case Raised():

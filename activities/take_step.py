@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 
 from activities.ask_model import ask_model, turn_ending
-from activities.calls import Asked, asked_calls, run_read, settle
+from activities.calls import Asked, asked_calls, run_counted_read, run_read, settle
 from activities.context import causation, temporal_run
 from activities.held import held
 from activities.record import Record, accepted_of, attach, author_of, check_version, refresh
@@ -60,12 +60,15 @@ def already(record: Record, arg: StepInput) -> StepResult | None:
 
 async def _take(world: World, record: Record, arg: StepInput) -> tuple[StepResult, Record]:
     """Ask, read, and say what is left; gives the record as it stands then."""
+    step = record.run.step
+    here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
+    again = here and step is not None and step.answered is not None
     ended = await ask_model(world, record, arg)
     record = await refresh(world.ledger, world.records, arg.run_id)
     done = ended or already(record, arg)
     if done is not None:
         return done, record
-    if await _read_leading(world, record):
+    if await _read_leading(world, record, again=again):
         record = await refresh(world.ledger, world.records, arg.run_id)
     if record.run.stop is not None:
         return StepResult("stopped", "stop_requested"), record
@@ -75,11 +78,12 @@ async def _take(world: World, record: Record, arg: StepInput) -> tuple[StepResul
     return result, record
 
 
-async def _read_leading(world: World, record: Record) -> bool:
+async def _read_leading(world: World, record: Record, *, again: bool) -> bool:
     """Run the leading calls that only read, at most eight at once, each recorded as it ends.
 
-    `record` has just been read: it holds for those that begin at once. Tells whether there
-    were any.
+    `record` has just been read: it holds for those that begin at once. Where an execution
+    before this one was lost among them (`again`), they run one by one and are counted, so
+    that the one that takes its worker with it is found. Tells whether there were any.
     """
     leading: list[Asked] = []
     for asked in asked_calls(world, record):
@@ -87,7 +91,8 @@ async def _read_leading(world: World, record: Record) -> bool:
             break
         if asked.state.outcome is None:
             leading.append(asked)
-    gate = asyncio.Semaphore(MOST_AT_ONCE)
+    width = 1 if again else MOST_AT_ONCE
+    gate = asyncio.Semaphore(width)
 
     async def one(asked: Asked, *, at_once: bool) -> None:
         async with gate:
@@ -96,11 +101,13 @@ async def _read_leading(world: World, record: Record) -> bool:
                 now = await held(lambda: refresh(world.ledger, world.records, asked.run_id))
             if now.run.stop is not None:
                 outcome = not_run("stopped", "The run was stopped before this call began.")
+            elif again:
+                outcome = await run_counted_read(world, now, asked)
             else:
                 outcome = await run_read(world, now, asked)
             await held(lambda: settle(world, now, asked, outcome))
 
-    begun = ((asked, n < MOST_AT_ONCE) for n, asked in enumerate(leading))
+    begun = ((asked, n < width) for n, asked in enumerate(leading))
     await asyncio.gather(*(one(asked, at_once=at_once) for asked, at_once in begun))
     return bool(leading)
 

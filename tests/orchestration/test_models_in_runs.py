@@ -14,9 +14,9 @@ from tests.support.model_server import (
     HalfStream,
     ModelServer,
     Refuses,
-    Says,
     model_server,
 )
+from tests.support.model_wire import Says
 from tests.support.rig import Rig, Worker, rig_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def asked(rig: Rig, server: ModelServer, provider: str, *plays: Behaviour)
     return await rig.launch(model=server.name_of(provider))
 
 
-FAILURES = {
+FAILURES: dict[str, tuple[Behaviour, str]] = {
     "a server error": (Refuses(500), "provider_failed"),
     "a limited rate": (
         Refuses(429, "rate_limit_exceeded", headers={"retry-after": "1"}),
