@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from activities.models.prices import reserve
+from activities.skills import read_skills
 from domain.agents.request import Sources
 from domain.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from domain.agents.definition import Skill
     from domain.agents.request import AgentRequest
 
 
@@ -31,12 +33,22 @@ async def read_sources(place: Place, request: AgentRequest) -> Sources:
 
 def _read(place: Place, request: AgentRequest) -> Sources:
     problem = place.model_problem(request.model)
+    skills, skill_problems = _skills(request)
     return Sources(
         registry=place.registry,
+        skills=skills,
+        skill_problems=skill_problems,
         model_problem=problem,
         prices_known=bool(problem) or _price_is_known(request),
         confinement=place.confinement,
     )
+
+
+def _skills(request: AgentRequest) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
+    """Read the workspace's skills only where some are asked for by name."""
+    if not request.skills or not request.workspace:
+        return (), ()
+    return read_skills(request.workspace)
 
 
 def _price_is_known(request: AgentRequest) -> bool:

@@ -54,7 +54,7 @@ def build_definition(request: AgentRequest, sources: Sources) -> Built:
         *request_problems(request, sources),
         *role_problems(role, request, sources),
         *tool_problems(role, request, definition, sources),
-        *skill_problems(role, sources),
+        *skill_problems(role, request, sources),
         *sequence_problems(role, request, items),
         *promise_problems(role, request, definition, sources),
     ]
@@ -83,7 +83,7 @@ def _definition(role: Role, request: AgentRequest, sources: Sources) -> AgentDef
         and may_have(profile, spec.writes)
         and (request.tools is None or name in request.tools)
     ]
-    skills = sorted(skills_of(role, sources), key=lambda skill: skill.name)
+    skills = sorted(skills_of(role, request, sources), key=lambda skill: skill.name)
     held = {tool.name for tool in tools}
     return AgentDefinition(
         instructions=role.instructions,
@@ -112,7 +112,9 @@ def _notes(
     role: Role, request: AgentRequest, definition: AgentDefinition, sources: Sources
 ) -> tuple[str, ...]:
     others = outside(definition, sources)
-    texts = [(f"skill {skill.name}", skill.text) for skill in sources.skills]
+    own = {skill.name for skill in role.skills}
+    skills = [skill for skill in definition.skills if skill.name not in own]
+    texts = [(f"skill {skill.name}", skill.text) for skill in skills]
     texts += [(f"item {item.name}", item.text) for item in request.items]
     notes = [
         f"{where} speaks of {name}, which this agent does not have"

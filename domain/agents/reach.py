@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from domain.agents.definition import AgentDefinition, Skill
-    from domain.agents.request import Sources
+    from domain.agents.request import AgentRequest, Sources
 
 
 def surface_of(role: Role, specs: Mapping[str, ToolSpec]) -> frozenset[str]:
@@ -20,9 +20,12 @@ def surface_of(role: Role, specs: Mapping[str, ToolSpec]) -> frozenset[str]:
     return frozenset(role.surface).union(plugged)
 
 
-def skills_of(role: Role, sources: Sources) -> tuple[Skill, ...]:
-    """Give a role's own skills and those of the sources; without a model none are read."""
-    return (*role.skills, *sources.skills) if role.needs_model else role.skills
+def skills_of(role: Role, request: AgentRequest, sources: Sources) -> tuple[Skill, ...]:
+    """Give a role's own skills and those asked for; without a model none can be read."""
+    if not role.needs_model or request.skills == ():
+        return ()
+    asked = request.skills or ()
+    return (*role.skills, *(skill for skill in sources.skills if skill.name in asked))
 
 
 def _callable_names(definition: AgentDefinition) -> frozenset[str]:

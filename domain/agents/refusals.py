@@ -156,10 +156,19 @@ def _required_problems(
     return found
 
 
-def skill_problems(role: Role, sources: Sources) -> list[str]:
-    """List what is wrong with the names of skills."""
-    names = [skill.name for skill in skills_of(role, sources)]
-    found = [
+def skill_problems(role: Role, request: AgentRequest, sources: Sources) -> list[str]:
+    """List what is wrong with the skills asked for: their files, and their names."""
+    names = [skill.name for skill in skills_of(role, request, sources)]
+    if request.skills and not role.needs_model:
+        return [f"skill_not_of_role: {role.name} has no model that could read a skill"]
+    there = ", ".join(sorted({skill.name for skill in sources.skills})) or "none"
+    found = list(sources.skill_problems)
+    found += [
+        f"skill_missing: no skill is called {name!r}; the workspace has {there}"
+        for name in dict.fromkeys(request.skills or ())
+        if name not in names
+    ]
+    found += [
         f"name_duplicate: two skills are called {name}"
         for name in sorted({name for name in names if names.count(name) > 1})
     ]
@@ -188,7 +197,8 @@ def promise_problems(
     """List the built-in texts that speak of a tool which the definition does not hold."""
     others = outside(definition, sources)
     texts = {"the instructions": role.instructions}
-    texts.update((f"skill {skill.name}", skill.text) for skill in role.skills)
+    held = {skill.name for skill in definition.skills}
+    texts.update((f"skill {s.name}", s.text) for s in role.skills if s.name in held)
     if not request.items:
         bare = request.model_copy(update={"message": ""})
         texts.update((f"item {item.name}", item.text) for item in role.items(bare))

@@ -17,7 +17,8 @@ class AgentRequest(Frozen):
 
     `profile` None takes the role's default; `items` empty takes the role's own sequence
     around `message`. `checks` are commands that prevalidation runs. `tools` None takes the
-    role's surface, () none. `model` is a name that `docs/models.md` lists; a role without
+    role's surface, () none. `skills` None takes the role's own, () none, names add those of
+    the workspace to the role's own. `model` is a name that `docs/models.md` lists; a role without
     a model leaves it "".
     """
 
@@ -32,6 +33,7 @@ class AgentRequest(Frozen):
     fixers: tuple[str, ...] = ()
     attended: bool = True
     tools: tuple[str, ...] | None = None
+    skills: tuple[str, ...] | None = None
     budget: Budget = Budget()
     max_tokens: int = 4096
     temperature: float | None = None
@@ -42,6 +44,7 @@ class AgentRequest(Frozen):
 class Sources:
     """All bytes that a build is made from, read once before it begins.
 
+    `skills` are those of the workspace, `skill_problems` what is wrong with their files.
     `prices_known` tells whether the request's model has a price; `model_problem` is why
     the model's name cannot be used, "" where it can; `confinement` is the level of the
     machine that the run works on, "" where the build does not ask.
@@ -49,6 +52,7 @@ class Sources:
 
     registry: Registry
     skills: tuple[Skill, ...] = field(default=())
+    skill_problems: tuple[str, ...] = ()
     prices_known: bool = True
     model_problem: str = ""
     confinement: str = ""

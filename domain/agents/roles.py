@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from domain.agents import instructions as text
+from domain.agents.built_in_skills import REPAIR_METHOD, REVIEW_CHECKLIST
 from domain.agents.definition import Skill
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
@@ -116,6 +117,7 @@ _ROWS = (
         attended_tools=ASK_PEOPLE,
         items=_review_and_fix,
         pinned=(*LOOK, *CHANGE, *FILE_FINDINGS, *CLOSE_FINDINGS),
+        skills=(REPAIR_METHOD,),
         needs_checks=True,
         needs_workspace=True,
     ),
@@ -138,6 +140,7 @@ _ROWS = (
         surface=(*LOOK, *RUN, *ASK_DATABASE, *FILE_FINDINGS),
         items=_message_only,
         pinned=(*LOOK, *FILE_FINDINGS),
+        skills=(REVIEW_CHECKLIST,),
         needs_workspace=True,
     ),
     Role(

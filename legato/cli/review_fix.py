@@ -12,7 +12,7 @@ from domain.runs.run import OPEN, Status
 from legato.cli.console import Call, json_option, run_async
 from legato.cli.ending import ending_json
 from legato.cli.follow import INTERRUPTED, followed, interruption, page_of
-from legato.cli.run import MODEL_HELP, Limits, budget_of, limit_options
+from legato.cli.run import MODEL_HELP, SKILL_HELP, Limits, budget_of, limit_options
 from legato.cli.screens.change import change_screen
 from legato.cli.screens.ending import ending_screen
 from legato.door import launch, new_id
@@ -46,6 +46,7 @@ class ReviewFixOptions(Limits):
     path: str
     model: str
     checks: tuple[str, ...]
+    skills: tuple[str, ...]
     message: str
     in_place: bool
     unattended: bool
@@ -60,6 +61,7 @@ class ReviewFixOptions(Limits):
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="A command that must pass.")
 @click.option("--message", default="", metavar="TEXT", help="What to look at above all.")
 @click.option("--in-place", is_flag=True, help="Work on the tree itself; nothing is committed.")
+@click.option("--skill", "skills", multiple=True, metavar="NAME", help=SKILL_HELP)
 @limit_options
 @click.option("--unattended", is_flag=True, help="Nobody is there to answer questions.")
 @click.option("--detach", "-d", is_flag=True, help="Return as soon as it is accepted.")
@@ -84,6 +86,7 @@ def review_fix_command(call: Call, **given: Unpack[ReviewFixOptions]) -> int:
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
         checks=given["checks"],
+        skills=given["skills"] or None,
         focus=given["message"],
         in_place=given["in_place"],
         attended=not given["unattended"],

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 MODEL_HELP = "Which model: anthropic:NAME, openai:NAME, ollama:NAME, URL#NAME, script:FILE, ..."
+SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
 
 
 class Limits(TypedDict):
@@ -44,6 +45,7 @@ class RunOptions(Limits):
     profile: str | None
     checks: tuple[str, ...]
     fixers: tuple[str, ...]
+    skills: tuple[str, ...]
     unattended: bool
     detach: bool
 
@@ -77,6 +79,7 @@ def limit_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option("--writer", "profile", flag_value=Profile.WRITER.value, help="--profile writer")
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="A command that must pass.")
 @click.option("--fixer", "fixers", multiple=True, metavar="CMD", help="A command that repairs.")
+@click.option("--skill", "skills", multiple=True, metavar="NAME", help=SKILL_HELP)
 @limit_options
 @click.option("--unattended", is_flag=True, help="Nobody is there to answer questions.")
 @click.option("--detach", "-d", is_flag=True, help="Return as soon as it is accepted.")
@@ -97,6 +100,7 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         workspace=absolute(given["workspace"]),
         checks=given["checks"],
         fixers=given["fixers"],
+        skills=given["skills"] or None,
         attended=not given["unattended"],
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],

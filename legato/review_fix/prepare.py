@@ -33,13 +33,14 @@ class Asked:
     """What a person asks: where, by which model, proved how, and with which words beside.
 
     `checks` empty takes what the workspace declares or is set up for. `max_tokens` bounds
-    one answer.
+    one answer. `skills` None are the agent's own only; names add those of the workspace.
     """
 
     path: str
     model: str
     budget: Budget
     checks: tuple[str, ...] = ()
+    skills: tuple[str, ...] | None = None
     focus: str = ""
     max_tokens: int = 4096
     in_place: bool = False
@@ -150,6 +151,7 @@ def begin(home: Path, run_id: str, prepared: Prepared) -> tuple[AgentRequest, Tr
         stores=str(workspace.stores),
         checks=workspace.checks,
         fixers=workspace.fixers,
+        skills=asked.skills,
         attended=asked.attended,
         budget=asked.budget,
         max_tokens=asked.max_tokens,

@@ -122,7 +122,7 @@ def test_a_reader_differs_from_a_writer_by_the_lasting_tools_only() -> None:
 
 def test_tools_and_skills_stand_sorted_and_nothing_can_be_changed() -> None:
     skills = (Skill(name="z", description="", text=""), Skill(name="a", description="", text=""))
-    definition = built(a_request(), skills=skills).definition
+    definition = built(a_request(skills=("a", "z")), skills=skills).definition
 
     assert [tool.name for tool in definition.tools] == sorted(t.name for t in definition.tools)
     assert [skill.name for skill in definition.skills] == ["a", "z"]
@@ -140,13 +140,13 @@ def test_tools_and_skills_stand_sorted_and_nothing_can_be_changed() -> None:
 def test_a_skill_with_an_unfit_name_is_refused(name: str, code: str) -> None:
     skills = (Skill(name=name, description="d", text="t"),)
 
-    assert codes(refusals(a_request(), skills=skills)) == {code}
+    assert codes(refusals(a_request(skills=(name,)), skills=skills)) == {code}
 
 
 def test_two_skills_of_one_name_are_refused() -> None:
     skills = (Skill(name="s", description="", text="1"), Skill(name="s", description="", text="2"))
 
-    assert codes(refusals(a_request(), skills=skills)) == {"name_duplicate"}
+    assert codes(refusals(a_request(skills=("s",)), skills=skills)) == {"name_duplicate"}
 
 
 def test_a_registry_that_was_not_checked_is_checked() -> None:
@@ -198,7 +198,7 @@ def test_a_role_whose_one_tool_no_turn_could_call_is_refused(
 
 def test_a_users_own_text_that_speaks_of_a_missing_tool_is_noted() -> None:
     skills = (Skill(name="s", description="", text="Use `write_receipt`, then shell out."),)
-    made = built(a_request(), skills=skills)
+    made = built(a_request(skills=("s",)), skills=skills)
 
     assert "skill s speaks of write_receipt, which this agent does not have" in made.notes
     assert not any("shell" in note for note in made.notes)

@@ -71,9 +71,10 @@ def test_what_only_guides_the_engine_does_not(change: dict[str, Any]) -> None:
 
 def test_skills_count_by_content_and_not_by_order() -> None:
     one, two = (Skill(name=n, description="d", text="t") for n in "ab")
-    first = built(a_request(), skills=(one, two)).definition
-    second = built(a_request(), skills=(two, one)).definition
-    other = built(a_request(), skills=(one, two.model_copy(update={"text": "u"}))).definition
+    asked = a_request(skills=("a", "b"))
+    first = built(asked, skills=(one, two)).definition
+    second = built(asked, skills=(two, one)).definition
+    other = built(asked, skills=(one, two.model_copy(update={"text": "u"}))).definition
 
     assert fingerprint(first) == fingerprint(second)
     assert fingerprint(first) != fingerprint(other)

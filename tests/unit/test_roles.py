@@ -63,7 +63,7 @@ def test_a_role_gives_exactly_its_profile_tools_and_sequence(name: str) -> None:
     assert {tool.name for tool in made.definition.tools} == tools
     assert [(item.kind, item.name) for item in made.items] == sequence
     assert made.definition.instructions == ROLES[name].instructions
-    assert made.definition.skills == ()
+    assert made.definition.skills == ROLES[name].skills
 
 
 @pytest.mark.parametrize("name", TABLE)
