@@ -199,9 +199,12 @@ class Rig:
 
     async def until_running(self, command: str) -> None:
         """Wait until such a process lives."""
-        async with asyncio.timeout(60):
-            while not self.is_running(command):
-                await asyncio.sleep(0.05)
+        give_up = time.monotonic() + 60
+        while True:
+            if self.is_running(command):
+                return
+            assert time.monotonic() < give_up, f"nobody runs {command}"
+            await asyncio.sleep(0.05)
 
     async def handle(self, run_id: str) -> WorkflowHandle[object, object]:
         """Give the Temporal handle of a run."""
