@@ -25,6 +25,7 @@ from activities.record import (
     definition_of,
     refresh,
 )
+from activities.stop_commands import stop_commands
 from domain.agents.profile import Claim
 from domain.codec import clean_text
 from domain.events import CheckCompleted, Fact, ItemCompleted, event_id
@@ -52,6 +53,7 @@ def make_check_output(world: World) -> CheckOutput:
         first = record.run.version
         done = _recorded(record, arg)
         if done is None and record.run.stop is not None:
+            await stop_commands(world, arg.run_id, f"check-{arg.item}-{arg.attempt}-")
             return CheckResult("stopped")
         if done is None:
             checked = await _run(world, record, arg)

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 MOST_OUTPUT = 5000
 
+CANNOT_RUN = {
+    126: "cannot be executed (exit status 126)",
+    127: "was not found (exit status 127)",
+}
+"""What a shell's exit status says of a command that never began: no repair can help."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -78,6 +84,9 @@ def _run_command(check: CommandCheck, context: ToolContext, level: str) -> Check
     if end.ended_by is EndedBy.EXIT and end.exit_code == 0:
         return Checked(f"`{check.command}` passed in {end.seconds:.1f} s")
     output = readable_text(read_output(end))[-MOST_OUTPUT:]
+    if end.ended_by is EndedBy.EXIT and end.exit_code in CANNOT_RUN:
+        report = f"`{check.command}` {CANNOT_RUN[end.exit_code]}: {output.strip()}"
+        return Checked(report, failure=report, terminal=True)
     why = "its time limit" if end.ended_by is EndedBy.LIMIT else f"exit status {end.exit_code}"
     failure = f"`{check.command}` ended with {why}:\n{output}"
     return Checked(f"`{check.command}` failed: {why}", failure=failure)
