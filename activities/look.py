@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from temporalio import activity
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 Look = Callable[[LookInput], Awaitable[LookResult]]
 
 
+@dataclass(frozen=True)
+class Left:
+    """How many seconds a wait still lasts, below 0 for ever; `until` where nothing else says."""
+
+    seconds: float
+    until: str = ""
+
+
 def make_look(world: World) -> Look:
     """Bind the activity to its world."""
 
@@ -38,12 +47,12 @@ def make_look(world: World) -> Look:
             return LookResult(stop=True, reason="stop_requested")
         if not arg.ref:
             return LookResult()
-        expires_in = await _expire(world, record, arg)
+        left = await _expire(world, record, arg)
         record = await refresh(world.ledger, world.records, arg.run_id)
-        resolved = await _mark(world, record, arg)
+        resolved = await _mark(world, record, arg, left)
         record = await refresh(world.ledger, world.records, arg.run_id)
         written = Written(first, record.run.version, record.head)
-        return LookResult(resolved=resolved, expires_in=expires_in, written=written)
+        return LookResult(resolved=resolved, expires_in=left.seconds, written=written)
 
     return run
 
@@ -52,33 +61,51 @@ def _state(record: Record, ref: str) -> InputState | None:
     return next((s for s in record.run.inputs if s.asked.input_id == ref), None)
 
 
-async def _expire(world: World, record: Record, arg: LookInput) -> float:
-    """Settle a question whose time is over by the ledger's clock; give the seconds left."""
+async def _expire(world: World, record: Record, arg: LookInput) -> Left:
+    """Say how long the wait still lasts; settles a question whose time is over."""
     state = _state(record, arg.ref)
     if state is None:
-        return arg.seconds if arg.seconds > 0 else -1.0
+        return await _until(world, record, arg)
     if state.settled is not None or state.asked.expires_at is None:
-        return -1.0
-    with reaching():
-        now = await clock(world.ledger)
-    left = (datetime.fromisoformat(state.asked.expires_at) - now).total_seconds()
+        return Left(-1.0)
+    left = await _left(world, state.asked.expires_at)
     if left > 0:
-        return left
+        return Left(left)
     question = state.asked.question
     fact = InputSettled(
         input_id=arg.ref, how=How.EXPIRED, answer=question.on_expiry, by="ledger-clock"
     )
     await _append(world, record, fact)
-    return -1.0
+    return Left(-1.0)
 
 
-async def _mark(world: World, record: Record, arg: LookInput) -> bool:
+async def _until(world: World, record: Record, arg: LookInput) -> Left:
+    """Say how long a wait without a question lasts: its end is recorded as it begins."""
+    if arg.seconds <= 0:
+        return Left(-1.0)
+    begun = [fact for fact in record.facts if isinstance(fact, RunWaiting) and fact.n == arg.n]
+    if not begun:
+        with reaching():
+            until = await clock(world.ledger) + timedelta(seconds=arg.seconds)
+        return Left(arg.seconds, until.isoformat())
+    if not begun[0].until:
+        return Left(0.0 if arg.due else arg.seconds)
+    return Left(max(0.0, await _left(world, begun[0].until)), begun[0].until)
+
+
+async def _left(world: World, until: str) -> float:
+    with reaching():
+        now = await clock(world.ledger)
+    return (datetime.fromisoformat(until) - now).total_seconds()
+
+
+async def _mark(world: World, record: Record, arg: LookInput, left: Left) -> bool:
     """Tell whether the wait is over, and record its beginning or its end."""
     state = _state(record, arg.ref)
-    resolved = state.settled is not None if state is not None else arg.due
+    resolved = state.settled is not None if state is not None else left.seconds == 0
     standing = record.run.waiting
     if not resolved and arg.begin and standing is None:
-        await _append(world, record, RunWaiting(n=arg.n, on=arg.on, ref=arg.ref))
+        await _append(world, record, RunWaiting(n=arg.n, on=arg.on, ref=arg.ref, until=left.until))
     if resolved and standing is not None and standing.n == arg.n:
         await _append(world, record, RunResumed(n=arg.n))
     return resolved

@@ -286,13 +286,17 @@ class StopRequested(Event):
 
 
 class RunWaiting(Event):
-    """The run waits; `n` counts its waits, `ref` names what for."""
+    """The run waits; `n` counts its waits, `ref` names what for.
+
+    `until` is when a wait of fixed length ends by the ledger's clock, ISO 8601 in UTC.
+    """
 
     keys: ClassVar[tuple[str, ...]] = ("n",)
     type: Literal["run.waiting"] = "run.waiting"
     n: int
     on: Literal["input", "approval", "capacity", "pause", "child", "unknown_effect", "home"]
     ref: str
+    until: str = ""
 
 
 class RunResumed(Event):
