@@ -33,6 +33,10 @@ _HORIZON = f"""select {_COLUMNS} {_FROM}
     and e.order_key < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
   order by e.order_key, e.pos limit $4"""
 
+_LAST = """select order_key, pos from ledger.event
+  where order_key < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+  order by order_key desc, pos desc limit 1"""
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -126,6 +130,15 @@ async def read_since(
     """
     rows = await ledger.pool.fetch(_HORIZON, mark[0], mark[1], list(types), limit)
     return [_stored(row) for row in rows]
+
+
+async def read_horizon(ledger: Ledger) -> tuple[int, int]:
+    """Read the last event (order key, pos) below the horizon, of whatever type; (0, 0) for none.
+
+    Nothing will be added at or below it, and a `read_since` made after this sees all of it.
+    """
+    row = await ledger.pool.fetchrow(_LAST)
+    return (0, 0) if row is None else (row["order_key"], row["pos"])
 
 
 async def list_streams(

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 HANDED_OVER = ("run.accepted", "message.accepted", "input.settled", "stop.requested")
 """The types of facts that Temporal must hear of."""
 
+RELAY = "temporal"
+"""The relay's name in the ledger: whose mark, and whose parked events."""
+
+_MOST_SHOWN = 200
+"""Characters: Temporal refuses a start whose summary or attributes are too long."""
+
 
 @dataclass(frozen=True)
 class HandOver:
@@ -114,7 +120,7 @@ def _attributes(shown: Shown) -> TypedSearchAttributes:
     }
     return TypedSearchAttributes(
         [
-            SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
+            SearchAttributePair(SearchAttributeKey.for_keyword(name), value[-_MOST_SHOWN:])
             for name, value in values.items()
             if value
         ]
@@ -142,17 +148,32 @@ async def hand_over(to: HandOver, fact: Fact, event: str, run_id: str) -> None:
 
 
 async def _start(to: HandOver, fact: RunAccepted) -> None:
-    shown = shown_of(fact)
-    start = RunStart(fact.run_id, shown, to.most_events)
+    """Start a run's workflow; on a cluster without our search attributes, without them."""
+    attributes = _attributes(shown_of(fact))
+    try:
+        await _start_with(to, fact, attributes)
+    except RPCError as exc:
+        if exc.status is not RPCStatusCode.INVALID_ARGUMENT or not _is_unregistered(exc):
+            raise
+        await _start_with(to, fact, None)
+
+
+def _is_unregistered(exc: RPCError) -> bool:
+    return "search attribute" in exc.message.lower()
+
+
+async def _start_with(
+    to: HandOver, fact: RunAccepted, attributes: TypedSearchAttributes | None
+) -> None:
     try:
         await to.client.start_workflow(
             AgentRun.run,
-            start,
+            RunStart(fact.run_id, shown_of(fact), to.most_events),
             id=fact.workflow_id,
             task_queue=fact.queue,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-            search_attributes=_attributes(shown),
-            static_summary=f"{fact.agent} in {fact.workspace}",
+            search_attributes=attributes,
+            static_summary=f"{fact.agent} in {fact.workspace[-_MOST_SHOWN:]}",
             static_details=f"Legato run `{fact.run_id}`: `legato show {fact.run_id[:13]}`",
         )
     except WorkflowAlreadyStartedError:

@@ -6,11 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import structlog
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from domain.errors import LegatoError
-from ledger.reads import read_mark, read_since, write_mark
-from legato.client import HANDED_OVER, hand_over, run_of
+from ledger.connect import UNREACHABLE
+from ledger.parked import park
+from ledger.reads import read_horizon, read_mark, read_since, write_mark
+from legato.client import HANDED_OVER, RELAY, hand_over, run_of
 
 if TYPE_CHECKING:
     from ledger.reads import Stored
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-RELAY = "temporal"
 IDLE = 0.3
 """Seconds between two looks at the ledger when there is nothing new."""
 
 RETRY = 1.0
+TOO_LARGE = "larger than max"
 
 
 async def relay(to: HandOver, stop: asyncio.Event) -> None:
@@ -30,9 +32,9 @@ async def relay(to: HandOver, stop: asyncio.Event) -> None:
     while not stop.is_set():
         pause = IDLE
         try:
-            if await _pass(to):
+            if await hand_over_new(to):
                 continue
-        except (LegatoError, RPCError, OSError) as exc:
+        except (LegatoError, RPCError, *UNREACHABLE) as exc:
             log.warning("relay_waits", error=type(exc).__name__)
             pause = RETRY
         except Exception as exc:
@@ -44,17 +46,46 @@ async def relay(to: HandOver, stop: asyncio.Event) -> None:
             continue
 
 
-async def _pass(to: HandOver) -> bool:
-    """Hand over one batch; tells whether there was anything."""
+async def hand_over_new(to: HandOver) -> bool:
+    """Hand over one batch; tells whether there was anything.
+
+    The horizon is read before the batch: all that lies below it can be read by then, so
+    that the mark may pass what is of other types and need not be looked at again.
+    """
     mark = await read_mark(to.ledger, RELAY)
+    horizon = await read_horizon(to.ledger)
+    if horizon <= mark:
+        return False
     batch = await read_since(to.ledger, mark, HANDED_OVER)
     for stored in batch:
         await _one(to, stored)
         await write_mark(to.ledger, RELAY, (stored.order_key, stored.pos))
+    if not batch:
+        await write_mark(to.ledger, RELAY, horizon)
     return bool(batch)
 
 
 async def _one(to: HandOver, stored: Stored) -> None:
-    event = str(stored.envelope["event_id"])
-    await hand_over(to, stored.fact, event, run_of(stored))
-    log.info("handed_over", type=stored.fact.type, event_id=event, run_id=run_of(stored))
+    """Hand one event over, or remember it as one that can never be and go on."""
+    event, run_id = str(stored.envelope["event_id"]), run_of(stored)
+    try:
+        await hand_over(to, stored.fact, event, run_id)
+    except (RPCError, TypeError, ValueError) as exc:
+        code = final_code(exc)
+        if not code:
+            raise
+        await park(to.ledger, RELAY, stored, code)
+        log.error("parked", type=stored.fact.type, event_id=event, run_id=run_id, code=code)  # noqa: TRY400 - what refused it may hold content
+        return
+    log.info("handed_over", type=stored.fact.type, event_id=event, run_id=run_id)
+
+
+def final_code(exc: Exception) -> str:
+    """Name what no repetition changes: a request that Temporal calls wrong, or ours broken.
+
+    Gives "" for everything that can pass: servers that are away, limits, rights, settings.
+    """
+    if not isinstance(exc, RPCError):
+        return type(exc).__name__
+    too_large = exc.status is RPCStatusCode.RESOURCE_EXHAUSTED and TOO_LARGE in exc.message
+    return exc.status.name if exc.status is RPCStatusCode.INVALID_ARGUMENT or too_large else ""

@@ -18,8 +18,14 @@ _WAITING_ON = SearchAttributeKey.for_keyword(WAITING_ON)
 
 
 def show(status: str, waiting_on: str) -> None:
-    """Upsert status and what the run waits for, where they differ from what stands."""
+    """Upsert status and what the run waits for, where they differ from what stands.
+
+    A run that was started without attributes is on a server that does not have them:
+    setting one there would fail the workflow's task for ever.
+    """
     known = workflow.info().typed_search_attributes
+    if known.get(_STATUS) is None:
+        return
     updates: list[SearchAttributeUpdate[str]] = []
     if known.get(_STATUS) != status:
         updates.append(_STATUS.value_set(status))

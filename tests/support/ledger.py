@@ -39,6 +39,7 @@ delete from ledger.event;
 delete from ledger.stream;
 delete from ledger.blob;
 delete from ledger.hand_over;
+delete from ledger.parked;
 update ledger.clock_offset set ahead = '0';
 """
 _KEEP = """

@@ -4,6 +4,7 @@
 -- event    the facts; body and envelope are the very bytes that were hashed.
 -- blob     content-addressed bytes that are too large for a row.
 -- hand_over  how far each relay has followed the ledger.
+-- parked   what a relay could not hand over for good, and went on without.
 -- append(...) is the one way in for more than one event; a single event goes by one
 -- UPDATE ... INSERT statement of the same shape (ledger/append.py).
 
@@ -60,6 +61,15 @@ create table ledger.hand_over (
   relay text primary key,
   order_key bigint not null,
   pos bigint not null
+);
+
+create table ledger.parked (
+  relay text not null,
+  stream_id text collate "C" not null,
+  version bigint not null,
+  code text not null,
+  at timestamptz not null default statement_timestamp(),
+  primary key (relay, stream_id, version)
 );
 
 -- The ledger's clock: expiry is judged by it, and tests may set it forward.
