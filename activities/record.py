@@ -24,12 +24,15 @@ from ledger.reads import read_both, read_stream
 from ledger.session import read_earlier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ledger.append import Appended
     from ledger.connect import Ledger
     from ledger.reads import Stored
 
 MOST_KEPT = 64
+UNSEEN = 1 << 62
+"""A version that no stream reaches: what stands in it now must be read."""
 
 
 @dataclass
@@ -38,7 +41,8 @@ class Record:
 
     It only grows; whoever holds it reads on from the ledger before deciding anything.
     `view` is the view last derived, with the policy that it was derived under; `earlier`
-    is what the session's runs before this one hold.
+    is what the session's runs before this one hold. `seen` is the highest version that the
+    run's stream is known to have reached.
     """
 
     run: Run = field(default_factory=Run)
@@ -47,10 +51,16 @@ class Record:
     incoming: dict[int, MessageAccepted] = field(default_factory=dict[int, MessageAccepted])
     incoming_version: int = 0
     head: str = ""
+    seen: int = 0
     definition: AgentDefinition | None = None
     earlier: tuple[Earlier, ...] = ()
     view: tuple[TurnPolicy, EffectiveView] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """The session's messages by their version."""
+        return {version: message.text for version, message in self.incoming.items()}
 
 
 @dataclass
@@ -83,22 +93,58 @@ async def refresh(ledger: Ledger, records: Records, run_id: str) -> Record:
 
 
 async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
+    seen = record.seen
     fresh, incoming = await _read_new(ledger, record, run_stream(run_id))
     for stored in incoming:
         if isinstance(stored.fact, MessageAccepted):
             record.incoming[stored.version] = stored.fact
         record.incoming_version = stored.version
-    texts = {version: message.text for version, message in record.incoming.items()}
+    texts = record.texts
     first = fresh[0].fact if fresh else None
     if isinstance(first, RunAccepted) and first.n > 1:
         record.earlier = await read_earlier(ledger, first)
         tell_earlier(record.transcript, record.earlier, texts)
     for stored in fresh:
-        record.run = evolve(record.run, stored.fact)
-        record.facts.append(stored.fact)
-        record.transcript.tell(stored.fact, texts)
-        record.head = stored.hash.hex()
+        if stored.version > record.run.version:
+            _take_in(record, (stored.fact,), stored.hash, texts)
+    record.seen = record.run.version if record.seen == seen else record.seen
     await _read_definition(ledger, record)
+
+
+def _take_in(record: Record, facts: Sequence[Fact], head: bytes, texts: Mapping[int, str]) -> None:
+    """Apply the stream's next facts, after which its head is as given."""
+    for fact in facts:
+        record.run = evolve(record.run, fact)
+        record.facts.append(fact)
+        record.transcript.tell(fact, texts)
+    record.head = head.hex()
+
+
+async def refresh_after_append(ledger: Ledger, records: Records, record: Record) -> Record:
+    """Give the record as it stood at this execution's last append, or as it stands now.
+
+    Nothing is read where nobody else had written before that append.
+    """
+    run_id = accepted_of(record).run_id
+    if records.of(run_id) is record and record.run.version == record.seen:
+        return record
+    return await refresh(ledger, records, run_id)
+
+
+async def append_own(ledger: Ledger, record: Record, author: Author, *parts: Part) -> Appended:
+    """Append for a run and let its record know what was appended; raises what `append` does."""
+    try:
+        appended = await append(ledger, author, *parts)
+    except BaseException:
+        record.seen = UNSEEN
+        raise
+    stream = run_stream(accepted_of(record).run_id)
+    version, head = appended.heads.get(stream, (0, b""))
+    facts = [fact for part in parts if part.stream == stream for fact in part.facts]
+    record.seen = max(record.seen, UNSEEN if appended.repeated else version)
+    if not appended.repeated and record.run.version + len(facts) == version:
+        _take_in(record, facts, head, record.texts)
+    return appended
 
 
 async def _read_new(
@@ -126,10 +172,11 @@ async def _read_definition(ledger: Ledger, record: Record) -> None:
 
 def author_of(record: Record, causation: str) -> Author:
     """Name the agent as the author of what its activities append."""
-    run_id = accepted_of(record).run_id
+    accepted = accepted_of(record)
+    run_id = accepted.run_id
     return Author(
         actor=f"agent:{run_id}",
-        principal=f"agent:{run_id}",
+        principal=accepted.principal or f"agent:{run_id}",
         via="workflow",
         causation=causation,
         correlation=run_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -79,30 +80,34 @@ class AgentRun:
         self._operator: deque[tuple[SignalKind, str, str]] = deque()
 
     @workflow.signal
-    def look(self, kind: str, event: str) -> None:  # noqa: ARG002 - the event is for the history's readers
-        """Tell that the ledger has something new; carries no facts."""
+    def look(self, kind: object = "", *_event: object) -> None:
+        """Tell that the ledger has something new; carries no facts.
+
+        Like every signal it takes whatever is sent: one that its handler refused would be
+        handed to the workflow again for ever, and the run would stand still.
+        """
         self._looks += 1
         if kind == "stop.requested":
             self._stop_hint = True
 
     @workflow.signal
-    def answer(self, input_id: str, text: str) -> None:
+    def answer(self, input_id: object = "", text: object = "", *_more: object) -> None:
         """Take an operator's answer to a question that names `temporal-operator`."""
-        self._submit("answer", text, input_id)
+        self._submit("answer", _words(text), _words(input_id))
 
     @workflow.signal
-    def message(self, text: str) -> None:
+    def message(self, text: object = "", *_more: object) -> None:
         """Take an operator's message for the run."""
-        self._submit("message", text, "")
+        self._submit("message", _words(text), "")
 
     @workflow.signal
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: object = "", *_more: object) -> None:
         """Take an operator's stop."""
-        self._operator.append(("stop", reason[:MOST_REASON], ""))
+        self._operator.append(("stop", _words(reason)[:MOST_REASON], ""))
 
     def _submit(self, kind: SignalKind, text: str, ref: str) -> None:
         """Take an operator's text; one that is too large is left where it is, in the history."""
-        if len(text.encode()) + len(ref.encode()) > MOST_TEXT:
+        if len(json.dumps([text, ref])) > MOST_TEXT:
             workflow.logger.warning("a signal of over %d bytes was not taken", MOST_TEXT)
             return
         self._operator.append((kind, text, ref))
@@ -135,7 +140,9 @@ class AgentRun:
                 for built in await self._watched([calls.build_definition(step)]):
                     self._at = after_build(self._at, built)
             case StepInput():
-                for took in await self._watched([calls.take_step(step, self._item_name())]):
+                for took in await self._watched(
+                    [calls.take_step(step, self._item_name(), self._start.shown.model)]
+                ):
                     self._at = after_step(self._at, took)
             case RunGroup():
                 if ran := await self._watched([calls.run_tool(call) for call in step.calls]):
@@ -256,6 +263,11 @@ class AgentRun:
         workflow.set_current_details(card(self._start.shown, self._at))
         status = "waiting" if self._at.phase == "wait" else "running"
         show(status, waiting_on(self._at))
+
+
+def _words(given: object) -> str:
+    """Take what somebody sent as text; what is no text says nothing."""
+    return given if isinstance(given, str) else ""
 
 
 async def _cancel(handles: Sequence[ActivityHandle[T]]) -> None:
