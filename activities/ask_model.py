@@ -17,6 +17,7 @@ from activities.models.prices import reserve
 from activities.record import (
     Record,
     accepted_of,
+    append_own,
     author_of,
     defined_of,
     definition_of,
@@ -43,7 +44,7 @@ from domain.runs.checks import repair_message
 from domain.runs.conversation import Message, UserMessage, message_bytes
 from domain.runs.steps import StepInput, StepResult
 from domain.tools.render import native_tools, render_request
-from ledger.append import Part, TakenError, VersionConflictError, append
+from ledger.append import Part, TakenError, VersionConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -211,7 +212,7 @@ async def _pin(world: World, record: Record, prepared: Prepared) -> bool:
         Part(incoming_stream(prepared.session), (), prepared.requested.incoming),
     )
     try:
-        await append(world.ledger, author_of(record, causation()), *parts)
+        await append_own(world.ledger, record, author_of(record, causation()), *parts)
     except (VersionConflictError, TakenError):
         return False
     world.kill(f"after:{at}")
@@ -320,7 +321,8 @@ def _after_failure(failure: ModelFailure) -> StepResult:
 
 async def _append(world: World, record: Record, *facts: Fact) -> Appended:
     stream = run_stream(accepted_of(record).run_id)
-    return await append(world.ledger, author_of(record, causation()), Part(stream, facts))
+    author = author_of(record, causation())
+    return await append_own(world.ledger, record, author, Part(stream, facts))
 
 
 async def _respond(
@@ -362,10 +364,9 @@ async def _respond_and_end(
     stream = run_stream(accepted_of(record).run_id)
     ending = turn_ending(record, fact.turn, prepared.requested.incoming)
     guard = Part(incoming_stream(prepared.session), (), prepared.requested.incoming)
+    author = author_of(record, causation())
     try:
-        await append(
-            world.ledger, author_of(record, causation()), Part(stream, (fact, *ending)), guard
-        )
+        await append_own(world.ledger, record, author, Part(stream, (fact, *ending)), guard)
     except VersionConflictError:
         return False
     return True

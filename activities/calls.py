@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, cast
 
 from activities.context import causation
 from activities.execute import execute, read_outcome
-from activities.record import Record, accepted_of, author_of, defined_of, definition_of
+from activities.record import (
+    Record,
+    accepted_of,
+    append_own,
+    author_of,
+    defined_of,
+    definition_of,
+)
 from activities.view import view_of
 from domain.agents.profile import Claim
 from domain.errors import LegatoError
@@ -23,7 +30,7 @@ from domain.tools.calls import Resolved, api_spec, resolve_call
 from domain.tools.intrinsic import GET_API_SPEC, READ_RESULT, READ_SKILL, read_piece, read_skill
 from domain.tools.registry import Effect
 from domain.tools.results import Outcome, error, not_run
-from ledger.append import Part, TakenError, append
+from ledger.append import Part, TakenError
 
 if TYPE_CHECKING:
     from activities.world import World
@@ -182,7 +189,7 @@ async def intend(world: World, record: Record, asked: Asked, owner: str) -> bool
     world.kill(f"before:{event_id(fact)}")
     part = Part(run_stream(asked.run_id), (fact,))
     try:
-        await append(world.ledger, author_of(record, causation()), part)
+        await append_own(world.ledger, record, author_of(record, causation()), part)
     except TakenError:
         return False
     world.kill(f"after:{event_id(fact)}")
@@ -215,11 +222,11 @@ async def settle(
     fact = settled_fact(asked, outcome, by)
     world.kill(f"before:{event_id(fact)}")
     try:
-        await append(world.ledger, author, Part(stream, (*facts, fact)))
+        await append_own(world.ledger, record, author, Part(stream, (*facts, fact)))
     except TakenError:
         return
     except LegatoError as exc:
         if exc.code != "run_closed" or not facts:
             raise
-        await append(world.ledger, author, Part(stream, (fact,)))
+        await append_own(world.ledger, record, author, Part(stream, (fact,)))
     world.kill(f"after:{event_id(fact)}")

@@ -13,7 +13,15 @@ from activities.ask_model import ask_model, turn_ending
 from activities.calls import Asked, asked_calls, run_counted_read, run_read, settle
 from activities.context import causation, temporal_run
 from activities.held import held
-from activities.record import Record, accepted_of, attach, author_of, check_version, refresh
+from activities.record import (
+    Record,
+    accepted_of,
+    attach,
+    author_of,
+    check_version,
+    refresh,
+    refresh_after_append,
+)
 from domain.ids import incoming_stream, run_stream
 from domain.runs.budget import tokens_of
 from domain.runs.groups import Planned, call_groups
@@ -64,12 +72,12 @@ async def _take(world: World, record: Record, arg: StepInput) -> tuple[StepResul
     here = step is not None and (step.turn, step.step) == (arg.turn, arg.step)
     again = here and step is not None and step.answered is not None
     ended = await ask_model(world, record, arg)
-    record = await refresh(world.ledger, world.records, arg.run_id)
+    record = await refresh_after_append(world.ledger, world.records, record)
     done = ended or already(record, arg)
     if done is not None:
         return done, record
     if await _read_leading(world, record, again=again):
-        record = await refresh(world.ledger, world.records, arg.run_id)
+        record = await refresh_after_append(world.ledger, world.records, record)
     if record.run.stop is not None:
         return StepResult("stopped", "stop_requested"), record
     result = await _rest(world, record, arg)
