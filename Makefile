@@ -53,6 +53,9 @@ format: setup ## Format the code and apply the safe fixes
 test: setup check ## The checks and the fast tests
 	$(BIN)/python -m pytest
 
+histories: setup ## Record the golden Temporal histories anew, after a wanted change of the workflow
+	PYTHONPATH=. $(BIN)/python -m tests.support.record_histories
+
 docs: setup ## Make the pages anew that are made from the code
 	@for maker in docs/make_*.py; do $(BIN)/python "$$maker" || exit 1; done
 
