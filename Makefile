@@ -8,7 +8,7 @@ CODE := domain ledger workflows activities workers legato
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup confinement demo check format test docs slow soak bench lock build clean
+.PHONY: help setup confinement demo check format test docs histories slow soak bench lock build clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
