@@ -50,7 +50,7 @@ def make_accept_signal(world: World) -> AcceptSignal:
 async def _accept(world: World, author: Author, arg: SignalInput) -> None:
     if len(arg.text.encode()) > MOST_BYTES:
         raise refused("text_too_large", "a signal's text is at most 64 KiB", next="send less")
-    submission = f"signal-{arg.n}"
+    submission = f"signal-{arg.run_id}-{arg.n}"
     match arg.kind:
         case "answer":
             await accept_answer(

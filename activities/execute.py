@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import structlog
 
@@ -36,9 +36,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Hung:
-    """The thread did not end in time; it is left behind."""
+    """The thread did not end in time; it is left behind. `late` is done once it has ended."""
 
     stopped: bool
+    late: asyncio.Future[Came] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Raised:
     type_name: str
 
 
-Came = Executed | Asks | Unclear | Absent | Hung | Raised
+Came: TypeAlias = Executed | Asks | Unclear | Absent | Hung | Raised
 
 
 async def on_thread(work: Callable[[], T]) -> asyncio.Future[T]:
@@ -70,7 +71,7 @@ async def on_thread(work: Callable[[], T]) -> asyncio.Future[T]:
         try:
             result = work()
         except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
-            failed = exc
+            failed = _harmless(exc)
         try:
             loop.call_soon_threadsafe(settle, result, failed)
         except RuntimeError:
@@ -78,6 +79,13 @@ async def on_thread(work: Callable[[], T]) -> asyncio.Future[T]:
 
     threading.Thread(target=body, name="tool", daemon=True).start()
     return future
+
+
+def _harmless(exc: BaseException) -> Exception:
+    """Give what tool code raised as an error that no event loop takes for an order to end."""
+    if isinstance(exc, Exception) and not isinstance(exc, StopIteration):
+        return exc
+    return RuntimeError(f"the tool ended with {type(exc).__name__}")
 
 
 async def run_limited(work: Callable[[], Came], limit: float, stop: threading.Event) -> Came:
@@ -97,7 +105,19 @@ async def run_limited(work: Callable[[], Came], limit: float, stop: threading.Ev
         stop.set()
         done, _ = await asyncio.wait({future}, timeout=STOP_GRACE)
     if not done:
-        return Hung(stopped)
+        return Hung(stopped, future)
+    return _taken(future)
+
+
+async def came_late(hung: Hung) -> Came | None:
+    """Wait for what was left behind, and say what it came to after all."""
+    if hung.late is None:
+        return None
+    await asyncio.wait({hung.late})
+    return _taken(hung.late)
+
+
+def _taken(future: asyncio.Future[Came]) -> Came:
     try:
         return _sound(future.result())
     except LegatoError as exc:

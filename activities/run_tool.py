@@ -27,6 +27,7 @@ from activities.execute import (
     Hung,
     Raised,
     acts_again,
+    came_late,
     execute,
     probe,
     raised,
@@ -204,6 +205,17 @@ async def _act(world: World, record: Record, asked: Asked) -> None:
         if isinstance(came, Absent):
             came = Executed(raised(resolved.name, Raised("an error")))
     await held(lambda: _record(world, record, asked, came))
+    if isinstance(came, Hung):
+        listener = asyncio.create_task(_record_late(world, record, asked, came))
+        world.listeners.add(listener)
+        listener.add_done_callback(world.listeners.discard)
+
+
+async def _record_late(world: World, record: Record, asked: Asked, hung: Hung) -> None:
+    """Record the outcome of an execution that ends after it was given up."""
+    came = await came_late(hung)
+    if isinstance(came, Executed):
+        await held(lambda: _record(world, record, asked, came))
 
 
 async def _look(world: World, record: Record, asked: Asked) -> None:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 import pytest
-import yaml
 
 from domain.events import CallSettled, ModelRequested, ModelResponded
 from domain.runs.conversation import AssistantMessage, ToolMessage
@@ -45,13 +44,15 @@ def calls(*each: tuple[str, object], **more: object) -> dict[str, object]:
     return {"calls": [{"tool": name, "arguments": given} for name, given in each], **more}
 
 
-async def went_on(rig: Rig, *steps: Mapping[str, object], **asked: object) -> list[CallSettled]:
+async def went_on(
+    rig: Rig, *steps: Mapping[str, object], tools: tuple[str, ...] | None = None
+) -> list[CallSettled]:
     """Run steps and one last word; give the outcomes in the order of the calls.
 
     The run completes, and its last request holds one result for each call, in order.
     """
-    script = yaml.safe_dump({"steps": [*steps, {"text": f"done {CANARY}"}]})
-    run_id = await rig.launch(model=rig.script(script), message=f"go {CANARY}", **asked)
+    script = json.dumps({"steps": [*steps, {"text": f"done {CANARY}"}]})
+    run_id = await rig.launch(model=rig.script(script), message=f"go {CANARY}", tools=tools)
     run = await rig.ended(run_id, seconds=100)
     assert run.status == "completed", run.ended
     facts = await rig.facts(run_id)
@@ -115,7 +116,7 @@ async def test_a_piece_of_a_result_is_shown_to_the_model_uncut(faulty: Rig) -> N
             {"text": "done"},
         ]
     }
-    run_id = await faulty.launch(model=faulty.script(yaml.safe_dump(script)))
+    run_id = await faulty.launch(model=faulty.script(json.dumps(script)))
     await faulty.ended(run_id)
 
     facts = await faulty.facts(run_id)
@@ -164,11 +165,12 @@ async def test_a_tool_that_hangs_is_left_behind_and_the_others_are_not_held_up(
             ("read_file", {"path": "a.txt"}),
             ("raise_always", {}),
             ("gives_nothing", {}),
+            ("exits", {}),
         ),
     )
 
     raised = ("error", "tool_raised")
-    assert kinds(outcomes) == [("error", "time_limit"), OK, raised, raised]
+    assert kinds(outcomes) == [("error", "time_limit"), OK, raised, raised, raised]
     assert "was never going to work" not in outcomes[2].outcome.text, "its words stay in the log"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _LONGEST: Final = 120.0
 """Nothing here outlives a test by more seconds than this."""
 
+_LATE: Final = 12.0
+"""So many seconds beyond its limit nobody waits for a call any more."""
+
 BAD_TEXT: Final = "nul \x00, escape \x1b[31m, bell \x07, lone \ud800, bidi \u202e, end"
 
 
@@ -38,6 +42,8 @@ def count_once(arguments: Mapping[str, Json], context: ToolContext) -> ToolRetur
             os.kill(os.getpid(), signal.SIGKILL)
         case "hang":
             time.sleep(_LONGEST)
+        case "dawdle":
+            time.sleep(context.limit + _LATE)
         case "raise":
             message = "raised after the effect"
             raise RuntimeError(message)
@@ -93,6 +99,12 @@ def gives_nothing(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
     return cast("ToolReturn", None)
 
 
+def exits(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Try to end the process that runs it."""
+    del arguments, context
+    sys.exit(3)
+
+
 def _schema(required: Mapping[str, object], **optional: object) -> dict[str, object]:
     return {
         "type": "object",
@@ -123,7 +135,7 @@ def _count(name: str, timeout: float) -> Tool:
         _schema(
             {"path": {"type": "string"}, "text": {"type": "string"}},
             sleep_seconds={"type": "number", "minimum": 0, "maximum": _LONGEST},
-            then={"enum": ["die", "hang", "raise", "raise_first"]},
+            then={"enum": ["dawdle", "die", "hang", "raise", "raise_first"]},
         ),
         effect=Effect.ONCE,
         writes=Writes.LASTING,
@@ -153,6 +165,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         big_result,
         bytes={"type": "integer", "minimum": 0, "maximum": 50_000_000},
     ),
+    _read("exits", "Try to end the worker.", exits),
     _read("gives_nothing", "Return nothing at all.", gives_nothing),
     _read("bad_text", "Return text with NUL, a lone surrogate and control characters.", bad_text),
 )
