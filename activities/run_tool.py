@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,11 @@ from activities.execute import (
     Hung,
     Raised,
     acts_again,
-    came_late,
     execute,
     probe,
     raised,
     repeatable_outcome,
+    taken,
 )
 from activities.held import held
 from activities.record import Record, attach, author_of, check_version, refresh
@@ -68,7 +69,7 @@ def make_run_tool(world: World) -> RunTool:
             return _settled(done, record, first)
         asked = find_call(world, record, arg)
         if asked.state.outcome is None:
-            await _advance(world, record, asked)
+            await advance(world, record, asked)
         record = await refresh(world.ledger, world.records, arg.run_id)
         return _result(find_call(world, record, arg), record, first)
 
@@ -130,7 +131,7 @@ def _result(asked: Asked, record: Record, first: int) -> CallResult:
     return CallResult("waiting", wait_on=on, ref=ref, written=written)
 
 
-async def _advance(world: World, record: Record, asked: Asked) -> None:
+async def advance(world: World, record: Record, asked: Asked) -> None:
     """Bring a call without an outcome as far as it can go now."""
     if record.run.stop is not None and (asked.reads or asked.state.round == 0):
         outcome = not_run("stopped", "The run was stopped before this call began.")
@@ -199,21 +200,28 @@ async def _act(world: World, record: Record, asked: Asked) -> None:
     tool = world.tools[resolved.name]
     context = tool_context(world, record, asked, resolved.spec.timeout)
     await asyncio.to_thread(Path(context.call_folder).mkdir, parents=True, exist_ok=True)
-    came = await execute(tool, resolved.arguments, context, asked.stop)
+    came = await execute(
+        tool, resolved.arguments, context, asked.stop, partial(_listen, world, record, asked)
+    )
     if isinstance(came, Raised | Hung) and tool.probe is not None:
         came = await probe(tool, resolved.arguments, context, asked.stop)
         if isinstance(came, Absent):
             came = Executed(raised(resolved.name, Raised("an error")))
     await held(lambda: _record(world, record, asked, came))
-    if isinstance(came, Hung):
-        listener = asyncio.create_task(_record_late(world, record, asked, came))
-        world.listeners.add(listener)
-        listener.add_done_callback(world.listeners.discard)
 
 
-async def _record_late(world: World, record: Record, asked: Asked, hung: Hung) -> None:
-    """Record the outcome of an execution that ends after it was given up."""
-    came = await came_late(hung)
+def _listen(world: World, record: Record, asked: Asked, future: asyncio.Future[Came]) -> None:
+    """Have the outcome of an execution recorded that ends after it was given up."""
+    listener = asyncio.create_task(_record_late(world, record, asked, future))
+    world.listeners.add(listener)
+    listener.add_done_callback(world.listeners.discard)
+
+
+async def _record_late(
+    world: World, record: Record, asked: Asked, future: asyncio.Future[Came]
+) -> None:
+    await asyncio.wait({future})
+    came = taken(future)
     if isinstance(came, Executed):
         await held(lambda: _record(world, record, asked, came))
 

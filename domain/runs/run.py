@@ -85,6 +85,7 @@ class CallState:
     request: CallRequest
     round: int = 0
     owner: str = ""
+    tool: str = ""
     unknown: bool = False
     asks: bool = False
     outcome: Outcome | None = None
@@ -303,7 +304,8 @@ def _close_unknown(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> 
 def _evolve_one(call: CallState, fact: CallIntended | CallUnknown | CallSettled) -> CallState:
     match fact:
         case CallIntended():
-            return replace(call, round=fact.round, owner=fact.owner, unknown=False)
+            begun = replace(call, round=fact.round, owner=fact.owner, tool=fact.name)
+            return replace(begun, unknown=False)
         case CallUnknown():
             return replace(call, unknown=True)
         case CallSettled():

@@ -133,6 +133,25 @@ async def test_a_stop_is_accepted_without_a_worker_and_carried_out_by_the_next(r
     assert run.ordinal == 0
 
 
+async def test_a_stop_after_the_worker_of_a_command_died_ends_the_command_and_asks_nobody(
+    rig: Rig,
+) -> None:
+    first = rig.start_worker()
+    run_id = await rig.launch(model=rig.script(LONG_COMMAND))
+    await rig.until_running("sleep 61.5")
+    first.kill()
+
+    await accept_stop(rig.ledger, PERSON, run_id, "stop-1", "never mind")
+    rig.start_worker()
+    run = await rig.ended(run_id)
+
+    assert run.status == "stopped"
+    assert run.unknown == ()
+    assert not rig.is_running("sleep 61.5")
+    (call,) = await rig.of(run_id, CallSettled)
+    assert (call.outcome.tag, call.outcome.code) == (Tag.ERROR, "stopped")
+
+
 async def test_a_worker_that_is_shut_down_is_not_a_stop(rig: Rig) -> None:
     script = "steps: [{text: slowly does it, delay_seconds: 9}]"
     first = rig.start_worker()
