@@ -71,6 +71,7 @@ class Prepared:
     request: ModelRequest
     version: int
     session: str
+    item: int
 
 
 def _opening(record: Record, arg: StepInput) -> TurnStarted | None:
@@ -139,7 +140,8 @@ def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepare
         lost = (ModelLost(turn=arg.turn, step=arg.step, n=step.open.n),)
     first: tuple[Fact, ...] = (opening,) if opening is not None else ()
     facts = (*first, *lost, requested)
-    return Prepared(facts, requested, request, record.run.version, accepted_of(record).session)
+    session = accepted_of(record).session
+    return Prepared(facts, requested, request, record.run.version, session, arg.item)
 
 
 async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult | None:
@@ -362,7 +364,7 @@ async def _respond_and_end(
 ) -> bool:
     """Record a last response and the turn's end at once, unless a message came meanwhile."""
     stream = run_stream(accepted_of(record).run_id)
-    ending = turn_ending(record, fact.turn, prepared.requested.incoming)
+    ending = turn_ending(record, fact.turn, prepared.item, prepared.requested.incoming)
     guard = Part(incoming_stream(prepared.session), (), prepared.requested.incoming)
     author = author_of(record, causation())
     try:
@@ -372,10 +374,9 @@ async def _respond_and_end(
     return True
 
 
-def turn_ending(record: Record, turn: int, incoming: int) -> tuple[Fact, ...]:
+def turn_ending(record: Record, turn: int, item: int, incoming: int) -> tuple[Fact, ...]:
     """The facts that end a turn; an item without checks is done with its turn."""
     facts: tuple[Fact, ...] = (TurnCompleted(turn=turn, incoming=incoming),)
-    started = record.run.turn
-    if started is None or started.turn != turn or defined_of(record).items[started.item].checks:
+    if defined_of(record).items[item].checks:
         return facts
-    return (*facts, ItemCompleted(item=started.item))
+    return (*facts, ItemCompleted(item=item))

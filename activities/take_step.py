@@ -156,7 +156,7 @@ async def _end_turn(world: World, record: Record, arg: StepInput) -> StepResult:
     if waiting:
         return StepResult("again")
     incoming = record.incoming_version
-    facts = turn_ending(record, arg.turn, incoming)
+    facts = turn_ending(record, arg.turn, arg.item, incoming)
     try:
         await append(
             world.ledger,

@@ -30,3 +30,13 @@ async def test_a_run_reads_its_workspace_and_answers(served: Rig) -> None:
     assert [r.text for r in await served.of(run_id, ModelResponded)] == ["", "it says hello"]
     assert len(await served.of(run_id, TurnCompleted)) == 1
     assert len(await served.of(run_id, ModelRequested)) == 2
+
+
+async def test_a_first_answer_that_is_the_last_finishes_its_turn_and_its_item(
+    served: Rig,
+) -> None:
+    run_id = await served.launch(model=served.script("steps: [{text: hi there}]"))
+    run = await served.ended(run_id)
+
+    assert run.ended is not None
+    assert (run.status, run.ended.items_done, run.items_done) == ("completed", 1, 1)
