@@ -36,6 +36,7 @@ from domain.events import (
     TurnStarted,
 )
 from domain.runs.budget import tokens_of
+from domain.runs.excerpts import MOST_LINES, first_line, tail
 from domain.runs.pipeline import PRICES as PIPELINE
 from domain.runs.recorded import short, stamp
 from domain.runs.sequence import Item
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from domain.codec import Json
     from domain.runs.recorded import Recorded
+    from domain.tools.results import Outcome
 
 SAID = 72
 """How many characters of what a model wrote stand on its line."""
@@ -57,6 +59,7 @@ class Line:
 
     `outcome` is "" where the event is none of `ok`, `failed`, `waiting`; `seconds` is how
     long the thing took that the line reports the end of, None where it reports none.
+    `detail` is what stands on lines of its own below it: the end of a failed check's output.
     """
 
     version: int
@@ -66,6 +69,7 @@ class Line:
     text: str
     outcome: str = ""
     seconds: float | None = None
+    detail: str = ""
 
 
 @dataclass
@@ -85,7 +89,8 @@ class Timeline:
         level, text, outcome, seconds = said
         taken = None if seconds is None else round(max(0.0, seconds), 3)
         kind = event.fact.type
-        return Line(event.version, stamp(event.at), kind, level, text, outcome, taken)
+        detail = _detail(event.fact)
+        return Line(event.version, stamp(event.at), kind, level, text, outcome, taken, detail)
 
     def _said(self, fact: Fact, at: datetime) -> _Said | None:
         match fact:
@@ -128,7 +133,8 @@ class Timeline:
         what = f"checks of {self._item(fact.item)}"
         if fact.ok:
             return 2, f"{what} passed", "ok", None
-        why = short("; ".join(fact.failures) or fact.report)
+        failures = "; ".join(first_line(failure) for failure in fact.failures)
+        why = short(failures or first_line(fact.report), 300)
         verb = "cannot run" if fact.terminal else "failed"
         return 2, f"{what} {verb}: {why}", "failed", None
 
@@ -167,7 +173,7 @@ class Timeline:
         if took is None:
             took = self._since(f"step {fact.turn}.{fact.step}", at)
         outcome = fact.outcome
-        came = "ok" if outcome.tag is Tag.OK else f"{outcome.tag.value} {outcome.code}".strip()
+        came = "ok" if outcome.tag is Tag.OK else _failure(outcome)
         by = "" if fact.by == "execution" else f", by {fact.by}"
         changed = f", changed {', '.join(outcome.changed)}" if outcome.changed else ""
         text = f"{title}: {came}{short(changed, 120)}{by}"
@@ -175,6 +181,22 @@ class Timeline:
 
 
 _Said = tuple[int, str, str, float | None]
+
+
+def _failure(outcome: Outcome) -> str:
+    """Say how a call failed: its code, and the beginning of what it said."""
+    why = short(first_line(outcome.text), 200)
+    said = f"{outcome.tag.value} {outcome.code}".strip()
+    return f"{said}: {why}" if why else said
+
+
+def _detail(fact: Fact) -> str:
+    """Give the end of each failed check's output."""
+    if not isinstance(fact, CheckCompleted) or fact.ok:
+        return ""
+    most = MOST_LINES // max(1, len(fact.failures))
+    outputs = [failure.partition("\n")[2] for failure in fact.failures]
+    return "\n".join(tail(output, max(10, most)) for output in outputs if output.strip())
 
 
 def lines(events: Iterable[Recorded]) -> tuple[Line, ...]:

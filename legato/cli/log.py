@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.command("log")
 @click.argument("run")
 @click.option("--follow", "-f", "following", is_flag=True, help="Go on until the run has ended.")
-@click.option("--raw", is_flag=True, help="Every event with its body, not the timeline.")
+@click.option("--raw", is_flag=True, help="Every event with its whole body, not the timeline.")
 @json_option
 @click.pass_obj
 def log_command(call: Call, run: str, *, following: bool, raw: bool) -> int:
@@ -63,11 +63,12 @@ def event_json(event: Recorded) -> dict[str, object]:
     }
 
 
-def event_line(event: Recorded) -> Text:
-    """Show one event with the beginning of its body."""
+def event_line(event: Recorded, *, whole: bool = False) -> Text:
+    """Show one event with the beginning of its body, or with the whole of it."""
+    body = encode(event.fact).decode()
     text = Text(f"{event.version:>5}  ", style="dim")
     text.append(f"{stamp(event.at)[11:23]}  ").append(event.fact.type, style="bold")
-    return text.append(f"  {short(encode(event.fact).decode(), 200)}", style="dim")
+    return text.append(f"  {body if whole else short(body, 200)}", style="dim")
 
 
 def _all(
@@ -87,6 +88,6 @@ def _one(call: Call, event: Recorded, timeline: Timeline, *, raw: bool) -> None:
         return
     line = timeline.tell(event)
     if raw:
-        call.out.print(event_line(event), soft_wrap=True)
+        call.out.print(event_line(event, whole=True), soft_wrap=True)
     elif line is not None:
         call.out.print(line_screen(line), soft_wrap=True)

@@ -7,6 +7,7 @@ import pytest
 from domain.agents.definition import RuntimeConfig
 from domain.agents.request import AgentRequest
 from domain.events import CheckCompleted, Fact, ModelFailed, RunRefused, RunWaiting, TurnStarted
+from domain.runs.excerpts import tail
 from domain.runs.timeline import Line, call_title, lines
 from domain.tools.results import denied, error, ok
 from tests.support import facts as f
@@ -54,8 +55,9 @@ def test_a_call_took_as_long_as_since_its_intent_or_else_since_the_response() ->
     ("outcome", "mark", "part"),
     [
         (ok("text", changed=("a.py", "b.py")), "ok", "ok, changed a.py, b.py"),
-        (error("timeout", "late"), "failed", "error timeout"),
-        (denied("tool_not_allowed", "no"), "failed", "denied tool_not_allowed"),
+        (error("timeout", "late"), "failed", "error timeout: late"),
+        (denied("tool_not_allowed", "no"), "failed", "denied tool_not_allowed: no"),
+        (error("exit_status", "exit status 1\nboom"), "failed", "error exit_status: exit status 1"),
     ],
 )
 def test_a_call_is_told_with_its_outcome(outcome: object, mark: str, part: str) -> None:
@@ -94,6 +96,27 @@ def test_checks_say_what_failed_and_whether_they_could_run() -> None:
 
     assert "failed: two tests failed" in first.text
     assert "cannot run" in second.text
+
+
+def test_the_end_of_a_failed_checks_output_stands_below_its_line_whole() -> None:
+    output = "\n".join(f"line {n}" for n in range(1, 101))
+    failures = (f"`make test` ended with exit status 2:\n{output}\n",)
+    failed = CheckCompleted(
+        item=0, attempt=1, ok=False, terminal=False, failures=failures, report="all"
+    )
+
+    line = told(failed)[0]
+
+    assert line.text.endswith("failed: `make test` ended with exit status 2")
+    shown = line.detail.splitlines()
+    assert shown[0] == "[60 lines before these: see `log --raw`]"
+    assert shown[1:] == [f"line {n}" for n in range(61, 101)]
+
+
+def test_one_endless_line_is_shown_by_its_end() -> None:
+    shown = tail("x" * 9000 + "the cause", chars=100)
+
+    assert shown == "..." + "x" * 91 + "the cause"
 
 
 def test_a_failed_request_and_the_one_after_it_are_told() -> None:

@@ -20,7 +20,10 @@ MARKS = {
 
 
 def line_screen(line: Line) -> Text:
-    """Show one line: the time of day (UTC), a mark, what happened, how long it took."""
+    """Show one line: the time of day (UTC), a mark, what happened, how long it took.
+
+    What stands below it follows on lines of its own.
+    """
     mark, style = MARKS[line.outcome]
     text = Text()
     text.append(f"{line.at[11:19]}  ", style="dim")
@@ -28,6 +31,8 @@ def line_screen(line: Line) -> Text:
     text.append(mark, style=style).append(f" {line.text}", style="bold" if line.level < 2 else "")  # noqa: PLR2004 - below a turn
     if line.seconds is not None:
         text.append(f"  {line.seconds:.2f} s", style="dim")
+    for one in line.detail.splitlines():
+        text.append(f"\n{' ' * (10 + 2 * line.level)}| ", style="dim").append(one)
     return text
 
 
