@@ -13,7 +13,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.context import causation, is_stop
 from activities.held import held
-from activities.models.prices import reserve
+from activities.models.prices import has_list_to_load, reserve
 from activities.record import (
     Record,
     accepted_of,
@@ -150,8 +150,9 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
     `record` has just been read.
     """
     owner = uuid.uuid4().hex
-    # The first reservation for a provider's model loads the price list: never on the loop.
-    await asyncio.to_thread(reserve, defined_of(record).runtime.model, 0, 0)
+    name = defined_of(record).runtime.model
+    if has_list_to_load(name):  # never on the loop
+        await asyncio.to_thread(reserve, name, 0, 0)
     while True:
         ended = await _must_end(world, record, arg)
         if ended is not None:
@@ -262,8 +263,9 @@ async def within(
     seconds: float, asking: Awaitable[ModelAnswer], pieces: Sequence[str]
 ) -> ModelAnswer:
     """Await an answer for so many seconds; raises ModelFailure `model_timeout` after them."""
+    limit = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as limit:
+        async with limit:
             return await asking
     except TimeoutError:
         if not limit.expired():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 BYTES_PER_TOKEN = 3.5
 _LISTED = (Provider.ANTHROPIC, Provider.OPENAI, Provider.OPENROUTER, Provider.GOOGLE)
 _LIST = "genai-prices"
+_loaded = threading.Event()
 
 
 def reserve(model: str, input_bytes: int, max_tokens: int) -> Usage:
@@ -37,13 +39,19 @@ def reserve(model: str, input_bytes: int, max_tokens: int) -> Usage:
 
     `model` is "" for a run without one. Input is its bytes / 3.5, output the whole of
     `max_tokens`; the cost is None where the price is unknown. The first call for a provider's
-    model loads the price list, which takes a second: `preload` does it ahead.
+    model loads the price list, which takes a second: see `has_list_to_load`.
     """
     name = parse_model(model or f"{Provider.PIPELINE}:")
     if name.provider is Provider.PIPELINE:
         return Usage(input_tokens=0, output_tokens=0, cost="0", prices=pipeline.PRICES)
     tokens = math.ceil(input_bytes / BYTES_PER_TOKEN)
     return priced(name, name.model, Usage(input_tokens=tokens, output_tokens=max_tokens))
+
+
+def has_list_to_load(model: str) -> bool:
+    """Tell whether reserving for a model would load the price list, which takes a second."""
+    listed = parse_model(model or f"{Provider.PIPELINE}:").provider in _LISTED
+    return listed and not _loaded.is_set()
 
 
 def priced(name: ModelName, served: str, usage: Usage, *, cache_write_tokens: int = 0) -> Usage:
@@ -77,6 +85,8 @@ def _cost(provider: Provider, model: str, usage: Usage, cache_write_tokens: int)
         return calc_price(used, model, provider_id=provider.value).total_price
     except (LookupError, ValueError):
         return None
+    finally:
+        _loaded.set()
 
 
 def _price_list() -> str:
