@@ -31,6 +31,9 @@ _RUNNER = str(Path(__file__).with_name("runner.py"))
 _SCRATCH = "scratch"
 _LOG = "runner.log"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_DEFAULTS = {"PATH": _PATH, "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
+"""No bytecode: a check is to leave no `__pycache__` in somebody's tree."""
+
 _POLL = 0.03
 _OVERTIME = 5.0
 _STARTS = 2
@@ -40,15 +43,15 @@ _STARTS = 2
 class Command:
     """What to run, where, and what it may touch. Paths are absolute.
 
-    `argv` is the program and its arguments (`shell_argv` makes it of shell text). `cwd` is
-    in `workspace`, the only place that a `writable` command changes (it gets a private
-    /tmp and HOME beside). `environment` holds the declared names; PATH, LANG and TZ have
-    defaults, HOME and TMPDIR are always private, nothing else is passed on. `limit` is in
-    seconds, the wait for the workspace included. `lock` is the file that keeps commands of
-    one workspace apart: a writable one runs alone, others together. `protected` paths are
-    neither readable nor writable where a level confines; the call folder is added.
-    `readable` names folders under /tmp and /run that it needs to see; those that PATH
-    names are added.
+    `argv` is the program and its arguments (`shell_argv` makes it of shell text). `cwd` is in
+    `workspace`, the only place that a `writable` command changes (it gets a private /tmp and
+    HOME beside). `environment` holds the declared names; PATH, LANG, TZ and
+    PYTHONDONTWRITEBYTECODE have defaults, HOME and TMPDIR are always private, nothing else is
+    passed on. `limit` is in seconds, the wait for the workspace included. `lock` is the file
+    that keeps commands of one workspace apart: a writable one runs alone, others together.
+    `protected` paths are neither readable nor writable where a level confines; the call
+    folder is added. `readable` names folders under /tmp and /run that it needs to see; those
+    that PATH names are added.
     """
 
     argv: tuple[str, ...]
@@ -289,8 +292,7 @@ def _environment(command: Command, folder: Path) -> dict[str, str]:
     confined = command.level is not confine.Level.NONE
     scratch = confine.TMP if confined else str(folder / _SCRATCH)
     home = confine.HOME if confined else str(folder / _SCRATCH / "home")
-    defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "TZ": "UTC"}
-    return {**defaults, **command.environment, "HOME": home, "TMPDIR": scratch}
+    return {**_DEFAULTS, **command.environment, "HOME": home, "TMPDIR": scratch}
 
 
 def _clear(folder: Path, started: Sequence[subprocess.Popen[bytes]]) -> None:

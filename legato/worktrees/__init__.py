@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from .changes import RUN_TRAILER, Change, File, commit_changes, show_changes
-from .make import Repository, find_repository, make_snapshot, make_worktree, remove_worktree
+from .make import (
+    Repository,
+    find_repository,
+    forget_snapshot,
+    make_snapshot,
+    make_worktree,
+    remove_worktree,
+)
 from .place import Tree, branch_of, load_tree
 
 __all__ = [
@@ -15,6 +22,7 @@ __all__ = [
     "branch_of",
     "commit_changes",
     "find_repository",
+    "forget_snapshot",
     "load_tree",
     "make_snapshot",
     "make_worktree",

@@ -13,7 +13,7 @@ from legato.paths import make_private
 
 from .config import config_digest
 from .git import GitError, git, git_failed
-from .objects import tree_object
+from .objects import WITHOUT_CACHES, tree_object
 from .place import Tree, branch_of, folder_of, load_tree, save_tree
 
 if TYPE_CHECKING:
@@ -57,15 +57,22 @@ def find_repository(folder: Path) -> Repository:
             cause="HEAD names no commit",
             next="commit what you have (git add -A && git commit), or use --in-place",
         ) from None
-    changed = git(folder, "status", "--porcelain", "--untracked-files=normal")
     return Repository(
         top=top,
         common=common,
         own_git=own_git,
         prefix="" if str(folder) == top else os.path.relpath(folder, top),
         head=head,
-        uncommitted=len(changed.splitlines()),
+        uncommitted=_uncommitted(folder),
     )
+
+
+def _uncommitted(folder: Path) -> int:
+    """Count what is not committed; caches that git does not track are nobody's changes."""
+    status = ("status", "--porcelain")
+    tracked = git(folder, *status, "--untracked-files=no").splitlines()
+    others = git(folder, *status, "--untracked-files=normal", "--", *WITHOUT_CACHES).splitlines()
+    return len(tracked) + sum(line.startswith("??") for line in others)
 
 
 def _no_repository(folder: Path, error: GitError) -> LegatoError:
@@ -131,6 +138,11 @@ def make_snapshot(home: Path, run_id: str, repository: Repository, folder: Path)
         ) from None
     save_tree(home, tree)
     return tree
+
+
+def forget_snapshot(home: Path, tree: Tree) -> None:
+    """Remove what was remembered of a user's own tree; the tree itself stays, again is nothing."""
+    shutil.rmtree(folder_of(home, tree.run_id), ignore_errors=True)
 
 
 def remove_worktree(home: Path, tree: Tree) -> None:

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from .place import Tree
 
 
+_CACHES = (
+    *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"),
+    *("node_modules", ".venv"),
+)
+"""What well-known tools write beside the files they work on, whether git ignores it or not."""
+
+WITHOUT_CACHES = (":(top)", *(f":(exclude,top,glob)**/{name}/**" for name in _CACHES))
+"""The paths of a whole tree without such caches: for what git does not track yet."""
+
+
 def places(tree: Tree) -> dict[str, str]:
     """Tell git where things are; the worktree's `.git`, which commands can write, is not asked."""
     return {
@@ -30,12 +40,16 @@ def index_file(home: Path, tree: Tree) -> Path:
 
 
 def tree_object(home: Path, tree: Tree) -> str:
-    """Write the tree as it stands, ignored files and our links left out; gives the object."""
+    """Write the tree as it stands; gives the object.
+
+    Left out are ignored files, our links, and caches that the tree did not track before.
+    """
     index = index_file(home, tree)
     index.unlink(missing_ok=True)
     with_index: Mapping[str, str] = {**places(tree), "GIT_INDEX_FILE": os.fspath(index)}
     top = Path(tree.top)
     git(top, "read-tree", tree.base or "HEAD", environment=with_index)
     without = [f":(exclude,top,literal){name}" for name in tree.linked]
-    git(top, "add", "--all", "--", ":(top)", *without, environment=with_index)
+    git(top, "add", "--all", "--", *WITHOUT_CACHES, *without, environment=with_index)
+    git(top, "add", "--update", "--", ":(top)", *without, environment=with_index)
     return git(top, "write-tree", environment=with_index)

@@ -183,7 +183,7 @@ def test_only_declared_names_reach_the_command_and_no_value_reaches_the_disk(
     command = command_in(tmp_path, "cat /proc/self/environ", environment=declared)
     _, output = run_text(command, folder_in(tmp_path))
     names = {entry.partition("=")[0] for entry in output.split("\0") if entry}
-    own = {"PATH", "HOME", "TMPDIR", "LANG", "TZ", "DECLARED"}
+    own = {"PATH", "HOME", "TMPDIR", "LANG", "TZ", "PYTHONDONTWRITEBYTECODE", "DECLARED"}
     assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == own
     assert "canary-of-the-worker" not in output
     (Path(folder_in(tmp_path)) / runner.OUTPUT).unlink()
