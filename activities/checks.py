@@ -13,6 +13,7 @@ from activities.tools.contents import whole
 from activities.tools.paths import place_to_read
 from activities.tools.shell import LOCK, readable_text
 from activities.tools.watch import watch
+from domain.codec import decode
 from domain.errors import LegatoError
 from domain.ports import Executed
 from domain.runs.sequence import Check, CommandCheck, FileCheck, RowsCheck
@@ -101,7 +102,7 @@ def _check_file(check: FileCheck, context: ToolContext) -> Checked:
     if not check.json_path:
         return Checked(f"{check.path} is there")
     try:
-        found = _at(json.loads(data), check.json_path)
+        found = _at(decode(data), check.json_path)
     except (ValueError, LookupError, TypeError) as exc:
         failure = f"{check.path} has nothing at {check.json_path}: {type(exc).__name__}"
         return Checked(failure, failure=failure)

@@ -13,12 +13,20 @@ Json: TypeAlias = (
     "bool | int | float | str | list[Json] | tuple[Json, ...] | dict[str, Json] | None"
 )
 
+_TOO_DEEP = "the value is nested too deeply"
+
 
 def canonical(value: object) -> bytes:
-    """Encode a JSON value as the bytes that are hashed: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    """Encode a JSON value as the bytes that are hashed: sorted keys, no spaces, UTF-8.
+
+    Raises ValueError for what JSON cannot hold, and for a value nested too deeply.
+    """
+    try:
+        text = json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        )
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
     return text.encode("utf-8")
 
 
@@ -27,14 +35,14 @@ def canonical_list(parts: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(parts) + b"]"
 
 
-def decode(data: bytes) -> Json:
-    """Decode canonical bytes."""
-    return cast("Json", json.loads(data))
+def decode(data: bytes | str) -> Json:
+    """Decode JSON; what is no JSON, or nested too deeply, is a ValueError."""
+    return cast("Json", _loaded(data))
 
 
 def decode_object(data: bytes | str) -> dict[str, Json]:
     """Decode bytes that hold a JSON object; anything else is a ValueError."""
-    value: object = json.loads(data)
+    value = _loaded(data)
     if not isinstance(value, dict):
         message = f"expected a JSON object, got {type(value).__name__}"
         raise ValueError(message)  # noqa: TRY004 - one error type for all bad input
@@ -54,3 +62,11 @@ def digest_bytes(data: bytes) -> str:
 def clean_text(text: str) -> str:
     """Make text storable as UTF-8: a lone surrogate becomes U+FFFD."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _loaded(data: bytes | str) -> object:
+    try:
+        value: object = json.loads(data)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    return value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from domain.codec import decode
 from domain.errors import LegatoError, problems
 from domain.ports import Disposition, ModelAnswer, ModelFailure, ModelRequest
 from domain.runs.conversation import CallRequest, Frozen, ToolMessage, Usage
@@ -68,7 +69,7 @@ _STEPS: TypeAdapter[tuple[PipelineStep, ...]] = TypeAdapter(tuple[PipelineStep, 
 def parse_pipeline(spec: str) -> tuple[PipelineStep, ...]:
     """Read a pipeline from its JSON, a list of steps; raises `pipeline_invalid`, all at once."""
     try:
-        document: object = json.loads(spec)
+        document: object = decode(spec)
     except ValueError as error:
         raise _invalid([f"it is not JSON: {error}"]) from None
     try:

@@ -210,9 +210,10 @@ def call_title(name: str, arguments: str) -> str:
     """Write a call with its arguments on one short line."""
     try:
         given = decode_object(arguments)
-    except ValueError:
+        said = ", ".join(f"{k}={_value(v)}" for k, v in given.items())
+    except (ValueError, RecursionError):  # writing a value may go deeper than reading it did
         return f"{name}({short(arguments, 60)})"
-    return f"{name}({short(', '.join(f'{k}={_value(v)}' for k, v in given.items()), 80)})"
+    return f"{name}({short(said, 80)})"
 
 
 def asked_of(defined: RunDefined) -> str:

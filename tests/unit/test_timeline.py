@@ -155,3 +155,12 @@ def test_a_call_is_written_on_one_short_line(arguments: str, title: str) -> None
 
     assert written.startswith(title)
     assert len(written) <= 90
+
+
+@pytest.mark.parametrize("arguments", ["[" * 100_000, '{"a":' * 100_000, '{"a":' + "[" * 100_000])
+def test_arguments_nested_without_end_are_shown_as_text(arguments: str) -> None:
+    assert call_title("t", arguments).startswith(f"t({arguments[:20]}")
+    call = f.call_request(0).model_copy(update={"arguments": arguments})
+    asked = f.responded(calls=1).model_copy(update={"calls": (call,)})
+
+    assert f"t({arguments[:20]}" in told(asked, f.settled())[-1].text.replace(call.name, "t")
