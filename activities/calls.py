@@ -25,7 +25,9 @@ from domain.events import CallIntended, CallSettled, Fact, event_id
 from domain.ids import CallAt, call_id, run_stream
 from domain.ports import ToolContext
 from domain.runs.budget import calls_left
+from domain.runs.inputs import InputKind
 from domain.runs.run import CallState
+from domain.runs.unknown import AGAIN
 from domain.tools.calls import Resolved, api_spec, resolve_call
 from domain.tools.intrinsic import GET_API_SPEC, READ_RESULT, READ_SKILL, read_piece, read_skill
 from domain.tools.registry import Effect
@@ -101,13 +103,26 @@ def tool_context(world: World, record: Record, asked: Asked, limit: float) -> To
         workspace=runtime.workspace,
         home=world.home,
         stores=runtime.stores,
-        call_folder=str(Path(world.home) / "calls" / asked.run_id / asked.at.key),
+        call_folder=str(Path(world.home) / "calls" / asked.run_id / _folder(record, asked)),
         limit=limit,
         stop=asked.stop,
         environment={k: v for k, v in world.environment.items() if k in allowed},
         skills={skill.name: skill.text for skill in definition.skills},
         facts=tuple(record.facts),
+        network=runtime.network,
     )
+
+
+def _folder(record: Record, asked: Asked) -> str:
+    """Name a call's folder: one for all attempts, a new one each time a person says again."""
+    at = (asked.at.turn, asked.at.step, asked.at.position)
+    again = sum(
+        state.settled is not None and state.settled.answer == AGAIN
+        for state in record.run.inputs
+        if (state.asked.turn, state.asked.step, state.asked.position) == at
+        and state.asked.question.kind is InputKind.UNKNOWN
+    )
+    return f"{asked.at.key}-again-{again}" if again else asked.at.key
 
 
 def _intrinsic(record: Record, view: EffectiveView, resolved: Resolved) -> Outcome | None:

@@ -102,6 +102,7 @@ def _context(
         limit=limit,
         stop=stop,
         environment={k: v for k, v in world.environment.items() if k in allowed},
+        network=runtime.network,
     )
 
 

@@ -11,7 +11,7 @@ from domain.agents.definition import RuntimeConfig
 from domain.agents.request import AgentRequest
 from domain.codec import Json, canonical, decode_object
 from domain.errors import bug
-from domain.runs.conversation import CallRequest, Frozen, Native, Usage
+from domain.runs.conversation import CallRequest, Frozen, Native, Text, Usage
 from domain.runs.inputs import How, Question
 from domain.runs.sequence import Item
 from domain.tools.results import Outcome
@@ -165,7 +165,7 @@ class ModelResponded(AtStep):
     keys: ClassVar[tuple[str, ...]] = ("turn", "step")
     type: Literal["model.responded"] = "model.responded"
     n: int
-    text: str
+    text: Text
     calls: tuple[CallRequest, ...]
     usage: Usage
     finish: str
@@ -177,10 +177,10 @@ class ModelFailed(AtRequest):
 
     type: Literal["model.failed"] = "model.failed"
     code: str
-    message: str
+    message: Text
     disposition: str
     retry_after: float | None = None
-    partial: str = ""
+    partial: Text = ""
 
 
 class ModelLost(AtRequest):

@@ -42,8 +42,9 @@ class ToolContext:
     stores and call folders and is nobody's to touch. `call_folder` is private to the call and
     outlives the worker: receipts go there. `stores` holds the workspace's stores
     (`workflow.db` and so on), outside the tree. `limit` is in seconds. `environment` holds
-    the names and values that a subprocess may see. `skills` maps a skill's name to its
-    text. `facts` is the run so far, oldest first.
+    the names and values that a subprocess may see, `network` whether it may reach beyond a
+    loopback of its own. `skills` maps a skill's name to its text. `facts` is the run so
+    far, oldest first.
     """
 
     run_id: str
@@ -58,6 +59,7 @@ class ToolContext:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     facts: Sequence[Fact] = ()
+    network: bool = False
 
 
 @dataclass(frozen=True)

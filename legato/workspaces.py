@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FILE = ".legato/workspace.toml"
 """Where a workspace declares what Legato is to know of it."""
 
-_TABLES = {"checks": "commands", "fixers": "commands", "environment": "names"}
+_TABLES = {"checks": "commands", "fixers": "commands", "environment": "names", "network": "allow"}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -35,7 +35,8 @@ class Workspace:
 
     `folder` is its real, absolute path, `stores` the folder in LEGATO_HOME that holds its
     databases. `checks` prove that work is done, `fixers` mend style. `environment` names
-    the variables that its commands are given. `why` says where each command came from.
+    the variables that its commands are given, `network` lets them reach beyond a loopback
+    of their own. `why` says where each command came from.
     """
 
     folder: Path
@@ -43,6 +44,7 @@ class Workspace:
     checks: tuple[str, ...] = ()
     fixers: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    network: bool = False
     why: tuple[str, ...] = ()
 
 
@@ -53,6 +55,7 @@ class Declared:
     checks: tuple[str, ...] | None = None
     fixers: tuple[str, ...] | None = None
     environment: tuple[str, ...] = ()
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
         checks=checks,
         fixers=found.fixers if declared.fixers is None else declared.fixers,
         environment=declared.environment,
+        network=declared.network,
         why=why,
     )
 
@@ -112,6 +116,7 @@ def with_workspace(settings: Settings, request: AgentRequest) -> AgentRequest:
             "checks": opened.checks if role.needs_checks else request.checks,
             "fixers": request.fixers or (opened.fixers if role.needs_checks else ()),
             "environment": tuple(dict.fromkeys((*request.environment, *opened.environment))),
+            "network": request.network or opened.network,
         }
     )
 
@@ -147,9 +152,12 @@ def read_declared(folder: Path) -> Declared:
     lists = {name: _strings(tables, name, found) for name in _TABLES}
     names = lists["environment"] or ()
     found += [f"{name!r} is no variable's name" for name in names if not _VARIABLE.fullmatch(name)]
+    allowed = lists["network"] or ()
+    if allowed not in {(), ("all",)}:
+        found.append('[network] allow must be [] or ["all"]')
     if found:
         raise _invalid(file, found)
-    return Declared(lists["checks"], lists["fixers"], names)
+    return Declared(lists["checks"], lists["fixers"], names, network=bool(allowed))
 
 
 def _strings(tables: Mapping[str, object], name: str, found: list[str]) -> tuple[str, ...] | None:

@@ -105,6 +105,7 @@ def _runtime(role: Role, request: AgentRequest) -> RuntimeConfig:
         budget=request.budget,
         pipeline=role.pipeline(request),
         environment=request.environment,
+        network=request.network,
     )
 
 

@@ -66,7 +66,8 @@ class RuntimeConfig(Frozen):
 
     `workspace` is an absolute folder or "" for a run without one; `stores` the folder of
     the workspace's stores. `attended` tells whether a person can answer a blocking
-    question. `pipeline` is the declared pipeline (JSON) of a run without a model.
+    question, `network` whether confined commands may use the network. `pipeline` is the
+    declared pipeline (JSON) of a run without a model.
     """
 
     model: str
@@ -78,6 +79,7 @@ class RuntimeConfig(Frozen):
     budget: Budget = Budget()
     pipeline: str = ""
     environment: tuple[str, ...] = ()
+    network: bool = False
 
 
 def defined_tool(spec: ToolSpec) -> DefinedTool:

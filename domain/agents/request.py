@@ -38,6 +38,7 @@ class AgentRequest(Frozen):
     max_tokens: int = 4096
     temperature: float | None = None
     environment: tuple[str, ...] = ()
+    network: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from domain.codec import canonical
+from domain.codec import canonical, clean_text
+
+Text = Annotated[str, AfterValidator(clean_text)]
+"""Text from outside: its lone surrogates become U+FFFD, so that it can be stored."""
 
 
 class Frozen(BaseModel):
@@ -24,9 +27,9 @@ class CallRequest(Frozen):
     """
 
     position: int
-    provider_id: str
-    name: str
-    arguments: str
+    provider_id: Text
+    name: Text
+    arguments: Text
 
 
 class Usage(Frozen):
