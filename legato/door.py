@@ -168,6 +168,7 @@ def check_request(request: AgentRequest) -> None:
         *request_problems(request, sources),
         *role_problems(role, request, sources),
         *sequence_problems(role, request, items),
+        *_script_problems(request.model),
     ]
     if found:
         raise problems(
@@ -176,6 +177,21 @@ def check_request(request: AgentRequest) -> None:
             list(dict.fromkeys(found)),
             next="mend every problem named, then start the run again",
         )
+
+
+def _script_problems(model: str) -> list[str]:
+    """Look whether a script can be read; names and keys are the worker's to judge."""
+    path = model.removeprefix("script:")
+    if path == model or not path.strip():
+        return []
+    try:
+        with Path(path).open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        step = "name an existing YAML file after `script:`"
+        return [f"script_unreadable: the script {path} cannot be read: {why}; {step}"]
+    return []
 
 
 async def launch(

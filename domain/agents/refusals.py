@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from domain.agents.environment import environment_problems
 from domain.agents.profile import may_have
 from domain.agents.reach import outside, skills_of, surface_of
+from domain.runs.model_name import FORMS
 from domain.runs.sequence import item_problems
 from domain.tools.mentions import mentioned
 from domain.tools.policy import turn_policy
@@ -100,17 +101,24 @@ def role_problems(role: Role, request: AgentRequest, sources: Sources) -> list[s
     """List what the role needs and the request does not give."""
     found: list[str] = []
     if role.needs_model and not request.model.strip():
-        found.append(f"model_missing: {role.name} needs a model and none is named")
+        found.append(
+            f"model_missing: {role.name} needs a model and none is named; name one with "
+            f"--model: {', '.join(FORMS)}"
+        )
     if role.needs_model and request.model.strip() and sources.model_problem:
         found.append(f"model_unusable: {sources.model_problem}")
-    if _lacks_checks(role, request):
+    homeless = role.needs_workspace and not request.workspace
+    if _lacks_checks(role, request) and not homeless:
         found.append(
             f"check_missing: {role.name} proves its work by checks and none was given or found; "
             "give a command with --check, or declare it under [checks] in "
             ".legato/workspace.toml"
         )
-    if role.needs_workspace and not request.workspace:
-        found.append(f"workspace_missing: {role.name} works in a workspace and none is named")
+    if homeless:
+        found.append(
+            f"workspace_missing: {role.name} works in a workspace and none is named; name its "
+            "folder with --workspace"
+        )
     return found
 
 
@@ -181,9 +189,17 @@ def skill_problems(role: Role, request: AgentRequest, sources: Sources) -> list[
 
 
 def sequence_problems(role: Role, request: AgentRequest, items: tuple[Item, ...]) -> list[str]:
-    """List what is wrong with the sequence; missing checks are told once, by their own code."""
+    """List what is wrong with the sequence.
+
+    A missing message has its own code, and missing checks are told once, by theirs.
+    """
     if _lacks_checks(role, request):
         return []
+    silent = any(item.kind == "message" and not item.text.strip() for item in items)
+    if silent and not request.items and not request.message.strip():
+        return [
+            f"message_missing: {role.name} does what its message asks and none is given; give one"
+        ]
     return [f"items_invalid: {problem}" for problem in item_problems(items)]
 
 

@@ -9,7 +9,9 @@ from domain.errors import LegatoError, to_json
 from domain.runs.overview import Overview
 from domain.runs.recorded import facts_of
 from domain.runs.run import Status
+from legato.cli.refusal import MEND, next_step
 from legato.readings import answer_command, overview_of, profile_of
+from legato.settings import secret
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +46,10 @@ def ended(events: Sequence[Recorded], page: str) -> Ended:
     status = Status(seen.state.status)
     refusal = any(fact.type == "run.refused" for fact in facts_of(events))
     exit_status = REFUSED if refusal else EXITS.get(status, 1)
-    return Ended(seen, profile_of(events), page, exit_status, _error(seen, status))
+    error = _error(seen, status)
+    if error is not None and refusal:
+        error.details = {**error.details, "problems": _problems(events)}
+    return Ended(seen, profile_of(events), page, exit_status, error)
 
 
 def ending_json(end: Ended) -> dict[str, object]:
@@ -52,6 +57,10 @@ def ending_json(end: Ended) -> dict[str, object]:
     found: dict[str, object] = {"ok": end.error is None, **end.seen.flat()}
     found |= {"profile": end.profile, "ui": end.page, "exit": end.exit}
     return found if end.error is None else {**found, "error": to_json(end.error)["error"]}
+
+
+def _problems(events: Sequence[Recorded]) -> list[str]:
+    return [one for fact in facts_of(events) if fact.type == "run.refused" for one in fact.problems]
 
 
 def _error(seen: Overview, status: Status) -> LegatoError | None:
@@ -69,7 +78,14 @@ def _error(seen: Overview, status: Status) -> LegatoError | None:
         case _:
             code = state.reason or f"run_{status.value}"
             said = state.message or f"the run ended as {status.value}"
-            return LegatoError(code, said, cause=code, next=show, details=details)
+            step = next_step(f"{code} {said}", seen.identity.model, _here)
+            step = step or (f"{MEND}; {show}" if code == "definition_refused" else show)
+            return LegatoError(code, said, cause=code, next=step, details=details)
+
+
+def _here(name: str) -> bool:
+    """Tell whether this command's own environment holds a variable."""
+    return bool(secret(name))
 
 
 def _waits(seen: Overview, details: dict[str, object]) -> LegatoError:

@@ -71,10 +71,31 @@ def test_a_spent_budget_exits_with_one_and_names_the_limit(stack: LiveStack) -> 
 
 
 def test_what_only_a_worker_can_refuse_exits_with_three(stack: LiveStack) -> None:
-    ran = stack.inside("--json", "run", "generic", "go", "-m", "script:/nowhere/at/all.yaml")
+    model = stack.script("unfit", {"unknown": "field"})
+    ran = stack.inside("--json", "run", "generic", "go", "-m", model)
 
     assert (ran.code, ran.json["status"]) == (3, "failed")
+    assert "script_invalid" in ran.error["details"]["problems"][0]
+    assert "correct the script" in ran.error["next"]
+
+
+def test_a_script_that_is_not_there_is_refused_before_anything_is_accepted(
+    stack: LiveStack,
+) -> None:
+    model = "script:/nowhere/at/all.yaml"
+    ran = stack.inside("--json", "run", "generic", "go", "-m", model)
+
+    assert (ran.code, ran.error["code"]) == (3, "definition_refused")
     assert "script_unreadable" in ran.error["message"]
+    assert stack.row(model) == {}
+
+
+def test_a_key_that_the_worker_lacks_is_told_with_the_way_to_give_it(stack: LiveStack) -> None:
+    ran = stack.inside("--json", "run", "generic", "go", "-m", "anthropic:some-model")
+
+    assert (ran.code, ran.json["status"]) == (3, "failed")
+    assert "set ANTHROPIC_API_KEY, then `" in ran.error["next"]
+    assert "down` and run again" in ran.error["next"]
 
 
 def test_an_interrupted_follower_leaves_the_run_and_says_how_to_stop_it(stack: LiveStack) -> None:

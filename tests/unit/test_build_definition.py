@@ -41,7 +41,7 @@ def names(**request: object) -> tuple[str, ...]:
         ("path_relative", {"workspace": "here"}),
         ("check_empty", {"checks": ("make test", " ")}),
         ("fixer_empty", {"fixers": ("",)}),
-        ("items_invalid", {"message": ""}),
+        ("message_missing", {"message": ""}),
         ("items_invalid", {"items": (Item(kind="prevalidation", name="p"),)}),
     ],
 )
@@ -56,11 +56,24 @@ def test_all_problems_come_at_once() -> None:
 
     assert codes(refusals(request)) >= {
         "model_missing",
-        "check_missing",
         "workspace_missing",
         "tool_missing",
         "budget_invalid",
     }
+
+
+def test_without_a_workspace_nobody_is_told_to_give_checks() -> None:
+    found = refusals(a_request("review-fix", checks=(), workspace=""))
+
+    assert codes(found) == {"workspace_missing"}
+    assert "--workspace" in found[0]
+
+
+def test_who_names_no_model_is_told_the_forms_of_a_name() -> None:
+    found = refusals(a_request(model=""))[0]
+
+    for part in ("--model", "anthropic:MODEL", "script:FILE"):
+        assert part in found
 
 
 def test_an_unknown_role_does_not_hide_the_other_problems() -> None:
