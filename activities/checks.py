@@ -67,6 +67,7 @@ def _command(check: CommandCheck, context: ToolContext, level: str) -> Command:
         level=Level(level),
         lock=str(Path(context.stores, LOCK)),
         protected=(context.stores, context.home),
+        network=context.network,
         environment=context.environment,
     )
 

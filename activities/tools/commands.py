@@ -52,6 +52,7 @@ class Command:
     `protected` paths are neither readable nor writable where a level confines; the call
     folder is added. `readable` names folders under /tmp and /run that it needs to see; those
     that PATH names are added.
+    Without `network`, and where a level confines, it reaches only what listens inside it.
     """
 
     argv: tuple[str, ...]
@@ -63,7 +64,7 @@ class Command:
     lock: str
     protected: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
-    network: bool = True
+    network: bool = False
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

@@ -5,7 +5,8 @@ for a Writer, with the git folder of a linked worktree), a private /tmp with its
 it, and a minimal /dev. Hidden are the protected paths (Legato's home and stores), /run
 (sockets of daemons that would do its bidding) and the credentials in the user's home. It
 runs in a process namespace of its own: it sees and signals no process outside, and
-nothing of it outlives it.
+nothing of it outlives it. Its network is its own, with nothing but a loopback of its own,
+unless the view grants the machine's: servers on the machine's loopback are out of reach.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class View:
     workspace: str
     scratch: str
     writable: bool
-    network: bool = True
+    network: bool = False
     hidden: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
 

@@ -121,6 +121,7 @@ def _command(arguments: Mapping[str, Json], context: ToolContext) -> Command:
         level=_confinement().level,
         lock=str(Path(context.stores, LOCK)),
         protected=_protected(context),
+        network=context.network,
         environment=context.environment,
     )
 

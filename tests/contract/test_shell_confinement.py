@@ -177,7 +177,7 @@ def test_without_network_only_the_loopback_is_there(tmp_path: Path, level: Level
         'socket.create_connection(s.getsockname()); print("reached")'
     )
     text = f"tail -n +3 /proc/net/dev | cut -d: -f1; '{sys.executable}' -c '{connect}'"
-    command = command_in(tmp_path, text, level=level, network=False)
+    command = command_in(tmp_path, text, level=level)
     _, output = run_text(command, folder_in(tmp_path))
     assert output.split() == ["lo", "reached"]
 

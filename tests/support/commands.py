@@ -34,7 +34,7 @@ def command_in(  # noqa: PLR0913 - each is something that one test sets and the 
     writable: bool = True,
     level: Level = Level.NONE,
     environment: Mapping[str, str] | None = None,
-    network: bool = True,
+    network: bool = False,
 ) -> Command:
     """Describe shell text in `place/workspace`, with Legato's own state in `place/home`."""
     workspace, stores = place / "workspace", place / "home" / "stores"
