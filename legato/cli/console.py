@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from rich.console import Console
+from rich.segment import Segment
 from rich.text import Text
 
 from domain.errors import to_json
@@ -20,9 +21,9 @@ from legato.cli.screens.errors import error_screen
 from legato.settings import Settings, environment, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 
-    from rich.console import RenderableType
+    from rich.console import ConsoleOptions, RenderableType
 
     from domain.errors import LegatoError
     from legato.door import Door
@@ -31,8 +32,32 @@ T = TypeVar("T")
 AnyCallable = TypeVar("AnyCallable", bound="Callable[..., Any]")
 
 
+_PICTURES = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), 0xFFFD),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
+}
+"""What stands for a character that a terminal would obey, or that no stream can be given."""
+
+
 class _Output(Console):
-    """A console whose reader may leave early."""
+    """A console whose reader may leave early, and whose terminal obeys nothing it is shown.
+
+    What models, tools and files said is text here, whatever it holds: only the console's
+    own styles reach the terminal as sequences.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render with pictures in the place of control characters."""
+        for segment in super().render(renderable, options):
+            text = segment.text
+            if segment.control or (text.isascii() and text.isprintable()):
+                yield segment
+            else:
+                yield Segment(text.translate(_PICTURES), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Let the program end as it wants, not as the library does."""

@@ -89,6 +89,9 @@ def main() -> NoReturn:
 def run_program(arguments: Sequence[str]) -> int:
     """Run one command; gives the exit status, everything else has been said."""
     call = Call(json="--json" in arguments)
+    broken = [n for n, text in enumerate(arguments, 1) if not _is_text(text)]
+    if broken:
+        return _fail(call, _no_text(broken))
     try:
         ended = legato.main(list(arguments), prog_name="legato", standalone_mode=False, obj=call)
     except click.exceptions.Exit as exc:
@@ -110,6 +113,24 @@ def run_program(arguments: Sequence[str]) -> int:
 def _fail(call: Call, error: LegatoError) -> int:
     call.fail(error)
     return rule_of(error.code, error.kind).exit
+
+
+def _is_text(argument: str) -> bool:
+    try:
+        argument.encode("utf-8")
+    except UnicodeEncodeError:  # its bytes were not UTF-8: the system hands them on as surrogates
+        return False
+    return True
+
+
+def _no_text(places: Sequence[int]) -> LegatoError:
+    listed = ", ".join(map(str, places))
+    return LegatoError(
+        "usage",
+        f"The command line holds what is not UTF-8: argument {listed} after `legato`.",
+        cause="messages, names and paths are kept and hashed as UTF-8",
+        next="write it in UTF-8, such as with `iconv -t UTF-8`",
+    )
 
 
 def _usage(exc: click.ClickException) -> LegatoError:

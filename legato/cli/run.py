@@ -13,6 +13,7 @@ from domain.runs.budget import Budget
 from legato.cli.check_and_fix import showing_changes
 from legato.cli.console import Call, json_option
 from legato.cli.follow import start
+from legato.cli.money import MOST, dollars
 from legato.door import new_id
 from legato.paths import absolute, absolute_model
 from legato.workspaces import with_workspace
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MODEL_HELP = "Which model: anthropic:NAME, openai:NAME, ollama:NAME, URL#NAME, script:FILE, ..."
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
+
+_COUNT = click.IntRange(0, MOST)
 
 
 class Limits(TypedDict):
@@ -53,12 +56,14 @@ class RunOptions(Limits):
 def limit_options(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take the limits of a run."""
     options = (
-        click.option("--max-steps", type=click.IntRange(0), help="At most so many model calls."),
-        click.option("--max-tokens", type=click.IntRange(0), help="At most so many tokens in all."),
-        click.option("--max-cost", metavar="USD", help="At most so many US dollars."),
+        click.option("--max-steps", type=_COUNT, help="At most so many model calls."),
+        click.option("--max-tokens", type=_COUNT, help="At most so many tokens in all."),
+        click.option(
+            "--max-cost", callback=dollars, metavar="USD", help="At most so many US dollars."
+        ),
         click.option(
             "--max-output-tokens",
-            type=click.IntRange(1),
+            type=click.IntRange(1, MOST),
             default=4096,
             show_default=True,
             help="At most so many tokens in one answer.",

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from legato.readings import Listed
 
 USUAL = 50
+MOST = 10_000
 
 
 @click.command("runs")
 @click.option("--all", "-a", "everything", is_flag=True, help="All runs, however many.")
-@click.option("--limit", type=click.IntRange(1), help=f"At most so many; {USUAL} by default.")
+@click.option("--limit", type=click.IntRange(1, MOST), help=f"At most so many; {USUAL} by default.")
 @click.option("--open", "only_open", is_flag=True, help="Only those that have not ended.")
 @json_option
 @click.pass_obj
