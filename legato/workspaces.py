@@ -36,7 +36,7 @@ class Workspace:
     `folder` is its real, absolute path, `stores` the folder in LEGATO_HOME that holds its
     databases. `checks` prove that work is done, `fixers` mend style. `environment` names
     the variables that its commands are given, `network` lets them reach beyond a loopback
-    of their own. `why` says where each command came from.
+    of their own. `why` says where each check came from, and each fixer where style is wanted.
     """
 
     folder: Path
@@ -83,6 +83,7 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
     declared = read_declared(folder)
     found = detect(folder, child_environment().get("PATH", os.defpath))
     checks, why = _checks(wanted, declared, found)
+    fixers, mends = _fixers(declared, found)
     if not checks and wanted.required:
         raise _no_checks(folder, found)
     stores = settings.home / "stores" / workspace_slug(str(folder))
@@ -91,25 +92,27 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
         folder=folder,
         stores=stores,
         checks=checks,
-        fixers=found.fixers if declared.fixers is None else declared.fixers,
+        fixers=fixers,
         environment=declared.environment,
         network=declared.network,
-        why=why,
+        why=(*why, *mends) if wanted.style else why,
     )
 
 
-def with_workspace(settings: Settings, request: AgentRequest) -> AgentRequest:
+def placed(settings: Settings, request: AgentRequest) -> tuple[AgentRequest, tuple[str, ...]]:
     """Fill in what a request leaves open and its workspace knows: stores, checks, fixers.
+
+    Gives the request, and for each check and fixer where it came from.
 
     A request without a workspace, or of a role that there is not, stays as it is. Raises
     what `open_workspace` raises.
     """
     role = ROLES.get(request.role)
     if role is None or not request.workspace:
-        return request
+        return request, ()
     wanted = Wanted(request.checks, style=not role.needs_model, required=role.needs_checks)
     opened = open_workspace(settings, request.workspace, wanted)
-    return request.model_copy(
+    filled = request.model_copy(
         update={
             "workspace": str(opened.folder),
             "stores": request.stores or str(opened.stores),
@@ -119,6 +122,9 @@ def with_workspace(settings: Settings, request: AgentRequest) -> AgentRequest:
             "network": request.network or opened.network,
         }
     )
+    fixers = tuple(f"{command}: given" for command in request.fixers)
+    why = (*_about(opened.checks, opened.why), *(fixers or _about(opened.fixers, opened.why)))
+    return filled, tuple(dict.fromkeys(why)) if role.needs_checks else ()
 
 
 def find_folder(path: str | Path) -> Path:
@@ -199,7 +205,20 @@ def _checks(
     if declared.checks:
         return declared.checks, tuple(f"{command}: {FILE}" for command in declared.checks)
     checks = (*found.style, *found.tests) if wanted.style else found.tests
-    return checks, tuple(line for line in found.why if line.startswith(checks)) if checks else ()
+    return checks, _about(checks, found.why)
+
+
+def _fixers(declared: Declared, found: Found) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose the fixers, and say for each command where it came from."""
+    if declared.fixers is None:
+        return found.fixers, _about(found.fixers, found.why)
+    return declared.fixers, tuple(f"{command}: {FILE}" for command in declared.fixers)
+
+
+def _about(commands: tuple[str, ...], why: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the reasons of these commands, in their order."""
+    starts = [f"{command}: " for command in commands]
+    return tuple(line for start in starts for line in why if line.startswith(start))
 
 
 def _no_checks(folder: Path, found: Found) -> LegatoError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,18 @@ from legato.cli.ending import ending_json
 from legato.cli.follow import followed
 from legato.cli.screens.change import files_screen
 from legato.cli.screens.ending import ending_screen
-from legato.worktrees import Change, Tree, find_repository, make_snapshot, show_changes
+from legato.worktrees import (
+    Change,
+    Tree,
+    find_repository,
+    forget_snapshot,
+    make_snapshot,
+    show_changes,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from rich.console import RenderableType
 
     from domain.agents.request import AgentRequest
@@ -26,8 +36,14 @@ if TYPE_CHECKING:
     from legato.door import Door
 
 
-def showing_changes(home: Path, request: AgentRequest, run_id: str) -> Ending:
-    """Remember how the workspace stands; give the ending that shows which files differ since."""
+@contextmanager
+def showing_changes(
+    home: Path, request: AgentRequest, run_id: str
+) -> Generator[Ending, None, None]:
+    """Remember how the workspace stands; give the ending that shows which files differ since.
+
+    What was remembered is removed with the context.
+    """
     tree = _snapshot(home, request, run_id)
 
     async def ending(call: Call, door: Door, run_id: str) -> int:
@@ -37,7 +53,11 @@ def showing_changes(home: Path, request: AgentRequest, run_id: str) -> Ending:
         call.show({**ending_json(end), "files": files}, lambda: _screen(end, change))
         return end.exit
 
-    return ending
+    try:
+        yield ending
+    finally:
+        if tree is not None:
+            forget_snapshot(home, tree)
 
 
 def _snapshot(home: Path, request: AgentRequest, run_id: str) -> Tree | None:

@@ -16,7 +16,7 @@ from legato.cli.follow import start
 from legato.cli.money import MOST, dollars
 from legato.door import new_id
 from legato.paths import absolute, absolute_model
-from legato.workspaces import with_workspace
+from legato.workspaces import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,11 +110,14 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
     )
-    request = with_workspace(call.settings(), request)
-    run_id, ending = new_id(), None
-    if request.role == CHECK_AND_FIX and not given["detach"]:
-        ending = showing_changes(call.settings().home, request, run_id)
-    return start(call, request, run_id=run_id, ending=ending, detach=given["detach"])
+    request, why = placed(call.settings(), request)
+    for line in why:
+        call.progress(line)
+    run_id = new_id()
+    if request.role != CHECK_AND_FIX or given["detach"]:
+        return start(call, request, run_id=run_id, detach=given["detach"])
+    with showing_changes(call.settings().home, request, run_id) as ending:
+        return start(call, request, run_id=run_id, ending=ending)
 
 
 def budget_of(limits: Limits) -> Budget:

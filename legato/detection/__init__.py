@@ -19,10 +19,12 @@ def detect(folder: Path, search_path: str) -> Found:
     """Look a workspace through; `search_path` is the PATH that its commands will have.
 
     Test commands of Python and of Node are both taken; a Makefile's only where neither
-    has any, for it would run the same tests again.
+    is set up for any, for it would run the same tests again. It comes before a guess.
     """
-    found = joined(find_in_python(folder, search_path), find_in_node(folder, search_path))
+    python, node = find_in_python(folder, search_path), find_in_node(folder, search_path)
     made = find_in_makefile(folder, search_path)
-    if found.tests:
+    if made.tests and python.guessed:
+        python = python.without_tests()
+    elif python.tests or node.tests:
         made = made.without_tests()
-    return joined(found, made)
+    return joined(python, node, made)

@@ -20,9 +20,10 @@ _EVERYWHERE = ("/usr/local/bin", "/usr/bin", "/bin")
 class Found:
     """Commands of a workspace.
 
-    `tests` say whether it works, `style` whether it is formatted and linted, `fixers` mend
-    what `style` complains about. `why` tells in words where each came from, `missing` what
-    is set up but cannot be run here.
+    `tests` say whether it works (`guessed` where only files named as tests stand for them),
+    `style` whether it is formatted and linted, `fixers` mend what `style` complains about.
+    `why` tells in words where each came from, `missing` what is set up but cannot be run
+    here.
     """
 
     tests: tuple[str, ...] = ()
@@ -30,11 +31,12 @@ class Found:
     fixers: tuple[str, ...] = ()
     why: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    guessed: bool = False
 
     def without_tests(self) -> Found:
         """Leave the test commands out."""
         kept = tuple(line for line in self.why if not line.startswith(self.tests))
-        return replace(self, tests=(), why=kept if self.tests else self.why)
+        return replace(self, tests=(), guessed=False, why=kept if self.tests else self.why)
 
 
 def joined(*several: Found) -> Found:
@@ -45,6 +47,7 @@ def joined(*several: Found) -> Found:
         fixers=_once(command for one in several for command in one.fixers),
         why=_once(line for one in several for line in one.why),
         missing=_once(line for one in several for line in one.missing),
+        guessed=any(one.guessed for one in several),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ ENVIRONMENTS = (".venv", "venv")
 """Where a project keeps its own environment."""
 
 _TEST_FOLDERS = ("tests", "test")
+_REQUIREMENTS = ("requirements*.txt", "requirements/*.txt", "pyproject.toml", "setup.cfg")
+_REQUIRED = re.compile(r"""^\s*pytest(?![\w-])|["']pytest(?![\w-])""", re.MULTILINE)
+_OUTSIDE = "the pytest of your PATH, for the project has none of its own"
 _MOST_LOOKED_AT = 500
 
 
@@ -59,9 +63,10 @@ def _tests(place: _Place) -> Found:
     if not tests and not configured:
         return Found()
     why = configured or f"tests in {tests[0].parent.relative_to(place.folder)}/"
-    command = _pytest(place)
+    command, whose = _pytest(place)
     if command:
-        return Found(tests=(command,), why=(reason(command, why),))
+        said = reason(command, "; ".join(filter(None, (why, whose))))
+        return Found(tests=(command,), why=(said,), guessed=not configured)
     if not configured and any("import unittest" in text_of(file) for file in tests):
         return _unittest(place, tests)
     return Found(missing=(f"{why}, but pytest is not installed",))
@@ -75,7 +80,12 @@ def _pytest_configured(place: _Place) -> str:
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
         if _has_section(text_of(place.folder / name), section):
             return f"[{section}] in {name}"
-    return "conftest.py" if (place.folder / "conftest.py").exists() else ""
+    for file in ("conftest.py", *(f"{folder}/conftest.py" for folder in _TEST_FOLDERS)):
+        if (place.folder / file).exists():
+            return file
+    files = (file for name in _REQUIREMENTS for file in sorted(place.folder.glob(name)))
+    named = next((file for file in files if _REQUIRED.search(text_of(file))), None)
+    return f"pytest in {named.relative_to(place.folder)}" if named else ""
 
 
 def _has_section(text: str, section: str) -> bool:
@@ -102,19 +112,25 @@ def _named_as_test(file: Path) -> bool:
     return file.name.startswith("test_") or file.stem.endswith("_test")
 
 
-def _pytest(place: _Place) -> str:
-    """Say how to start pytest; packages under src/ are those of this tree, not installed ones."""
+def _pytest(place: _Place) -> tuple[str, str]:
+    """Say how to start pytest, and whose it is where it is not the project's.
+
+    Packages under src/ are those of this tree, not installed ones.
+    """
     sources = "PYTHONPATH=src " if any(place.folder.glob("src/*/__init__.py")) else ""
     for environment in ENVIRONMENTS:
         own = place.folder / environment
         if (own / "bin" / "python").exists() and _has_package(own, "pytest"):
-            return f"{sources}{environment}/bin/python -m pytest"
+            return f"{sources}{environment}/bin/python -m pytest", ""
     for lock, name in (("uv.lock", "uv"), ("poetry.lock", "poetry")):
         program = program_on(place.search_path, name) if (place.folder / lock).exists() else ""
         if program:
-            return f"{program} run pytest"
+            return f"{program} run pytest", ""
     pytest = place.program("pytest")  # beside the package under test, as `python -m pytest` is
-    return f"PYTHONPATH={'src' if sources else '.'} {pytest}" if pytest else ""
+    if not pytest:
+        return "", ""
+    whose = "" if pytest.startswith(ENVIRONMENTS) else _OUTSIDE
+    return f"PYTHONPATH={'src' if sources else '.'} {pytest}", whose
 
 
 def _has_package(environment: Path, name: str) -> bool:
@@ -131,7 +147,8 @@ def _unittest(place: _Place, tests: list[Path]) -> Found:
     command = f"{python} -m unittest"
     if not packaged:
         command += f" discover -s {folder}"
-    return Found(tests=(command,), why=(reason(command, f"tests of unittest in {folder}/"),))
+    why = reason(command, f"tests of unittest in {folder}/")
+    return Found(tests=(command,), why=(why,), guessed=True)
 
 
 def _ruff(place: _Place) -> Found:

@@ -10,7 +10,7 @@ from domain.errors import LegatoError
 from domain.runs.budget import Budget
 from legato.door import check_request
 from legato.settings import load_settings
-from legato.workspaces import with_workspace
+from legato.workspaces import placed
 from tests.support.agents import a_request
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def test_a_workspace_that_asks_for_legatos_own_variables_is_refused_at_launch(
     asked = a_request(workspace=str(tmp_path / "workspace"), budget=Budget(tokens=-1))
 
     with pytest.raises(LegatoError) as caught:
-        check_request(with_workspace(settings, asked))
+        check_request(placed(settings, asked)[0])
 
     assert caught.value.code == "definition_refused"
     assert "budget_invalid" in caught.value.message

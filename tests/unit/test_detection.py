@@ -155,6 +155,76 @@ def test_a_makefile_counts_where_nothing_else_tests(tmp_path: Path, programs: Pa
     assert not any("make check" in line for line in beside.why)
 
 
+GUESSED = {"tests_in_test_app__py": "def test(): ...\n"}
+
+
+@pytest.mark.parametrize("tests", [GUESSED, {"tests_in_test_app__py": UNITTEST}])
+def test_a_target_of_the_makefile_comes_before_a_guess(
+    tests: dict[str, str], tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "make", *(("pytest",) if tests is GUESSED else ("python3",)))
+    folder = workspace(tmp_path, Makefile="test:\n\tpython3 -m app.test\n", **tests)
+
+    seen = found(folder, programs)
+
+    assert seen.tests == (f"{programs}/make test",)
+    assert seen.why == (f"{programs}/make test: a target of the Makefile",)
+
+
+def test_a_guess_beside_tests_of_node_gives_way_to_the_makefile_alone(
+    tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "make", "pytest", "npm")
+    package = json.dumps({"scripts": {"test": "vitest run"}})
+    folder = workspace(tmp_path, Makefile="test:\n\ttrue\n", package__json=package, **GUESSED)
+
+    assert found(folder, programs).tests == (f"{programs}/npm run test", f"{programs}/make test")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"tests_in_conftest__py": ""},
+        {"requirements-dev__txt": "attrs\npytest>=8\n"},
+        {"requirements_in_test__txt": "pytest\n"},
+        {"pyproject__toml": '[dependency-groups]\ndev = ["attrs", "pytest~=8.0"]\n'},
+        {"pyproject__toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"\n'},
+    ],
+    ids=str,
+)
+def test_pytest_that_the_project_asks_for_is_no_guess(
+    file: dict[str, str], tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "make", "pytest")
+    folder = workspace(tmp_path, Makefile="test:\n\ttrue\n", **GUESSED, **file)
+
+    assert found(folder, programs).tests == (f"PYTHONPATH=. {programs}/pytest",)
+
+
+def test_a_plugin_of_pytest_among_the_requirements_is_not_pytest(
+    tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "make", "pytest")
+    text = "pytest-cov\nflake8-pytest\n"
+    folder = workspace(tmp_path, Makefile="test:\n\ttrue\n", requirements__txt=text, **GUESSED)
+
+    assert found(folder, programs).tests == (f"{programs}/make test",)
+
+
+def test_a_pytest_that_is_not_the_projects_own_is_said_to_be_so(
+    tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "pytest")
+    folder = workspace(tmp_path, **GUESSED)
+    outside = found(folder, programs)
+    put(folder / ".venv" / "bin", "pytest")
+    own = found(folder, programs)
+
+    whose = "the pytest of your PATH, for the project has none of its own"
+    assert outside.why == (f"PYTHONPATH=. {programs}/pytest: tests in tests/; {whose}",)
+    assert own.why == ("PYTHONPATH=. .venv/bin/pytest: tests in tests/",)
+
+
 def test_a_formatter_counts_only_where_it_is_configured(tmp_path: Path, programs: Path) -> None:
     put(programs, "ruff", "black")
     folder = workspace(tmp_path, pyproject__toml="[tool.ruff]\nline-length = 90\n")

@@ -10,7 +10,7 @@ import pytest
 from domain.agents.request import AgentRequest
 from domain.errors import LegatoError
 from legato.settings import load_settings
-from legato.workspaces import Wanted, open_workspace, read_declared, with_workspace
+from legato.workspaces import Wanted, open_workspace, placed, read_declared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def test_what_is_declared_comes_before_what_is_detected(folder: Path, settings: 
 
     assert (opened.checks, opened.fixers) == (("./check",), ("./fix",))
     assert opened.environment == ("DATABASE",)
-    assert opened.why == ("./check: .legato/workspace.toml",)
+    assert opened.why == ("./check: .legato/workspace.toml", "./fix: .legato/workspace.toml")
 
 
 def test_style_is_checked_only_where_it_is_wanted(folder: Path, settings: Settings) -> None:
@@ -133,7 +133,7 @@ def test_stores_are_in_the_home_and_for_this_user_alone(folder: Path, settings: 
 def test_a_request_is_given_what_its_role_needs(
     role: str, checks: int, folder: Path, settings: Settings
 ) -> None:
-    filled = with_workspace(settings, AgentRequest(role=role, workspace=str(folder)))
+    filled, _ = placed(settings, AgentRequest(role=role, workspace=str(folder)))
 
     assert len(filled.checks) == checks
     assert bool(filled.fixers) == bool(checks)
@@ -141,6 +141,22 @@ def test_a_request_is_given_what_its_role_needs(
 
 
 def test_a_role_that_needs_no_checks_works_anywhere(tmp_path: Path, settings: Settings) -> None:
-    filled = with_workspace(settings, AgentRequest(role="generic", workspace=str(tmp_path)))
+    filled, _ = placed(settings, AgentRequest(role="generic", workspace=str(tmp_path)))
 
     assert (filled.checks, filled.fixers) == ((), ())
+
+
+def test_a_request_comes_with_where_its_commands_came_from(
+    folder: Path, settings: Settings
+) -> None:
+    _, found = placed(settings, AgentRequest(role="check-and-fix", workspace=str(folder)))
+    asked = AgentRequest(role="check-and-fix", workspace=str(folder), checks=("a",), fixers=("b",))
+    _, given = placed(settings, asked)
+
+    assert [line.split("/")[-1] for line in found] == [
+        "make lint: a target of the Makefile",
+        "make test: a target of the Makefile",
+        "make format: a target of the Makefile",
+    ]
+    assert given == ("a: given", "b: given")
+    assert placed(settings, AgentRequest(role="generic", workspace=str(folder)))[1] == ()
