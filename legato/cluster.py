@@ -87,7 +87,7 @@ async def register_attributes(client: Client, *, patience: float = _PATIENCE) ->
     until = time.monotonic() + patience
     while True:
         try:
-            missing = await _missing(client)
+            missing = await missing_attributes(client)
             if not missing or time.monotonic() > until:
                 return
             keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
@@ -102,7 +102,8 @@ async def register_attributes(client: Client, *, patience: float = _PATIENCE) ->
         await asyncio.sleep(_LOOK)
 
 
-async def _missing(client: Client) -> list[str]:
+async def missing_attributes(client: Client) -> list[str]:
+    """Name the search attributes that the namespace does not have; raises RPCError."""
     listed = await client.operator_service.list_search_attributes(
         ListSearchAttributesRequest(namespace=client.namespace)
     )

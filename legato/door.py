@@ -8,7 +8,7 @@ import pwd
 import secrets
 import time
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -245,12 +245,19 @@ async def answer(door: Door, run_id: str, input_id: str, text: str, *, submissio
 
 
 async def stop(door: Door, run_id: str, reason: str, *, submission: str) -> Accepted:
-    """Ask an open run to end now; raises `run_not_found`, `run_closed`."""
+    """Ask an open run to end now; raises `run_not_found`, `run_closed`.
+
+    A run whose workflow is closed or gone would never hear of it: it is ended here, which
+    the run that is given back shows.
+    """
     author = door.author(run_id, submission)
     accepted = await _repeated(lambda: accept_stop(door.ledger, author, run_id, submission, reason))
     fact = StopRequested(submission=submission, reason=reason, by=door.person)
     await _tell(door, fact, run_id)
-    return accepted
+    from legato.lost import end_if_lost  # noqa: PLC0415 - reading commands load no Temporal
+
+    lost = await end_if_lost(door, run_id, submission)
+    return accepted if lost is None else replace(accepted, run=lost)
 
 
 async def _repeated(command: Callable[[], Awaitable[T]]) -> T:

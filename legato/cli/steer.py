@@ -68,7 +68,10 @@ def answer_command(call: Call, run: str, input_id: str, words: tuple[str, ...]) 
 @json_option
 @click.pass_obj
 def stop_command(call: Call, run: str, reason: str) -> int:
-    """End a run now: what runs is cancelled, what was done stays. Accepted at once."""
+    """End a run now: what runs is cancelled, what was done stays. Accepted at once.
+
+    A run whose Temporal workflow is closed or gone is ended in the ledger.
+    """
 
     async def work() -> tuple[str, Accepted]:
         async with call.door() as door:
@@ -76,7 +79,12 @@ def stop_command(call: Call, run: str, reason: str) -> int:
             return run_id, await stop(door, run_id, reason, submission=new_id())
 
     run_id, accepted = run_async(work())
-    _say(call, run_id, accepted, f"accepted: {run_id} is being stopped", reason=reason)
+    ended = accepted.run.ended
+    said = f"accepted: {run_id} is being stopped"
+    if ended is not None:
+        said = f"ended: {run_id} is {ended.status} ({ended.reason}): Temporal would not end it"
+    status = ended.status if ended is not None else "stopping"
+    _say(call, run_id, accepted, said, reason=reason, status=status)
     return 0
 
 

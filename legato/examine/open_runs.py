@@ -6,13 +6,17 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from domain.errors import LegatoError
+from domain.ids import run_stream
 from domain.runs.overview import PEOPLE
-from ledger.reads import clock, list_streams, read_mark, read_since
-from legato.client import HANDED_OVER, connect
+from ledger.parked import read_parked
+from ledger.reads import clock, list_streams, read_head, read_mark, read_since
+from legato.client import HANDED_OVER, RELAY, connect, run_of
+from legato.cluster import missing_attributes
 from legato.examine.finding import Finding, fail, ok, warn
+from legato.lost import GRACE, described, lost_reason
 from legato.readings import overview_of, read_run
 
 if TYPE_CHECKING:
@@ -21,15 +25,14 @@ if TYPE_CHECKING:
 
     from temporalio.client import Client
 
-    from domain.runs.overview import Overview
     from domain.runs.recorded import Recorded
     from ledger.connect import Ledger
+    from ledger.parked import Parked
+    from ledger.reads import Stored
 
 MOST = 50
-GRACE = timedelta(minutes=1)
 QUIET = timedelta(minutes=15)
 MANY_FAILURES = 5
-RELAY = "temporal"
 _LIMIT = 10.0
 
 
@@ -41,16 +44,28 @@ async def examine_runs(ledger: Ledger, address: str, namespace: str) -> list[Fin
     many = f"{len(runs)}{' or more' if len(runs) == MOST else ''}"
     found = [ok("open runs", many)]
     found += [hint for events in runs if (hint := still(events, now)) is not None]
-    found.append(await _handed_over(ledger, now))
+    waiting = await read_since(ledger, await read_mark(ledger, RELAY), HANDED_OVER, 100)
+    found.append(_handed_over(waiting, now))
+    found += [_parked(one) for one in await read_parked(ledger, RELAY)]
+    later = {run_of(one) for one in waiting if one.fact.type == "run.accepted"}
+    handed_over = [events for events in runs if overview_of(events).identity.run_id not in later]
     try:
         async with asyncio.timeout(_LIMIT):
             client = await connect(address, namespace)
-            seen = [overview_of(events) for events in runs]
-            hints = [await _in_temporal(client, one) for one in seen]
+            hints = [await _in_temporal(ledger, client, events, now) for events in handed_over]
+            missing = await missing_attributes(client)
     except (LegatoError, RPCError, TimeoutError) as exc:
         step = "run `legato status`; runs go on once Temporal answers"
         return [*found, fail("temporal", f"it does not answer: {type(exc).__name__}", step)]
-    return [*found, ok("temporal", f"answers at {address}"), *(h for h in hints if h is not None)]
+    return [*found, _temporal(address, missing), *(h for h in hints if h is not None)]
+
+
+def _temporal(address: str, missing: Sequence[str]) -> Finding:
+    if not missing:
+        return ok("temporal", f"answers at {address}")
+    step = "run `legato up`, or have whoever runs the server register them as Keyword"
+    text = f"answers at {address}, without the search attributes {', '.join(missing)}"
+    return warn("temporal", f"{text}: runs work, lists there cannot be filtered", step)
 
 
 def still(events: Sequence[Recorded], now: datetime) -> Finding | None:
@@ -69,8 +84,7 @@ def still(events: Sequence[Recorded], now: datetime) -> Finding | None:
     return None
 
 
-async def _handed_over(ledger: Ledger, now: datetime) -> Finding:
-    waiting = await read_since(ledger, await read_mark(ledger, RELAY), HANDED_OVER, 100)
+def _handed_over(waiting: Sequence[Stored], now: datetime) -> Finding:
     late = [one for one in waiting if now - one.recorded_at > GRACE]
     if not late:
         return ok("relay", "everything accepted is handed over to Temporal")
@@ -78,19 +92,30 @@ async def _handed_over(ledger: Ledger, now: datetime) -> Finding:
     return fail("relay", text, "start a worker (`legato up`), or read logs/worker.log")
 
 
-async def _in_temporal(client: Client, seen: Overview) -> Finding | None:
+def _parked(parked: Parked) -> Finding:
+    """Say what Temporal refused for good: a run was not started, or only not told at once."""
+    kind, _, name = parked.stream.partition("/")
+    text = f"Temporal refused its {parked.type} for good: {parked.code}"
+    if parked.type == "run.accepted":
+        step = f"`legato stop {name}` ends it; read logs/worker.log, then start it anew"
+        return fail(f"run {name}", text, step)
+    return warn(f"{kind} {name}", text, "nothing is lost: the run reads it at its next step")
+
+
+async def _in_temporal(
+    ledger: Ledger, client: Client, events: Sequence[Recorded], now: datetime
+) -> Finding | None:
     """Compare an open run with what Temporal says of it."""
-    name, run_id = f"run {seen.identity.run_id}", seen.identity.run_id
-    try:
-        described = await client.get_workflow_handle(seen.identity.workflow_id).describe()
-    except RPCError as exc:
-        if exc.status is not RPCStatusCode.NOT_FOUND:
-            raise
-        if not seen.state.started_at:
+    identity = overview_of(events).identity
+    name, run_id = f"run {identity.run_id}", identity.run_id
+    seen = await described(client, identity.workflow_id)
+    reason = lost_reason(seen, now - events[0].at)
+    if reason:
+        if (await read_head(ledger, run_stream(run_id))).closed:
             return None
-        step = f"`legato stop {run_id}`, then start it anew: its Temporal workflow is lost"
-        return fail(name, "Temporal does not know it", step)
-    attempt = described.raw_description.pending_workflow_task.attempt
+        step = f"`legato stop {run_id}` ends it in the ledger; then start it anew"
+        return fail(name, f"it is open in the ledger, but not in Temporal: {reason}", step)
+    attempt = seen.raw_description.pending_workflow_task.attempt if seen is not None else 0
     if attempt >= MANY_FAILURES:
         step = (
             f"`legato replay {run_id}` tells what differs; a reset to the last good task mends it"
