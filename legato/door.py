@@ -30,6 +30,8 @@ from ledger.dispatch import Launch, dispatch
 from ledger.encode import Author
 from ledger.reads import Stored, read_event, read_stream
 from legato.embedded import Stack, ensure_up
+from legato.off_limits import require_allowed
+from legato.paths import absolute
 from legato.readings import recorded
 from legato.settings import Settings
 
@@ -156,7 +158,7 @@ def check_request(request: AgentRequest) -> None:
             cause=f"the agents are {', '.join(ROLES)}",
             next="name one of them; `legato roles` says what each does",
         )
-    if request.workspace and not Path(request.workspace).is_dir():
+    if request.workspace and not os.path.isdir(request.workspace):  # noqa: PTH112 - never raises
         raise refused(
             "workspace_not_found",
             f"the workspace {request.workspace} is not a folder",
@@ -199,11 +201,13 @@ async def launch(
 ) -> RunAccepted:
     """Accept a run and have it started; the same `run_id` again gives the first result.
 
-    Raises what `check_request` raises, and `ledger_unreachable`.
+    Raises what `check_request` raises, `workspace_refused` and `ledger_unreachable`.
     """
     from legato.client import home_queue  # noqa: PLC0415 - reading commands load no Temporal
 
     check_request(request)
+    if request.workspace:
+        require_allowed(Path(absolute(request.workspace)), door.settings.home)
     request = with_stores(door.settings, request)
     wanted = Launch(run_id, entry, request, home_queue(door.settings), resumes)
     author = door.author(run_id, run_id)

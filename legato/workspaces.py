@@ -13,6 +13,7 @@ from domain.agents.roles import ROLES
 from domain.errors import LegatoError, problems, refused
 from domain.ids import workspace_slug
 from legato.detection import Found, detect
+from legato.off_limits import require_allowed
 from legato.paths import make_private
 from legato.settings import child_environment
 
@@ -26,6 +27,7 @@ FILE = ".legato/workspace.toml"
 """Where a workspace declares what Legato is to know of it."""
 
 _TABLES = {"checks": "commands", "fixers": "commands", "environment": "names", "network": "allow"}
+_MOST_SHOWN = 200
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -75,11 +77,11 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
     """Look a workspace up and make its stores; checks as given, declared, or detected.
 
     Raises:
-        LegatoError: `workspace_not_found`, `workspace_file_invalid`, `checks_not_found`,
-            `home_unusable`.
+        LegatoError: `workspace_not_found`, `workspace_refused`, `workspace_file_invalid`,
+            `checks_not_found`, `home_unusable`.
 
     """
-    folder = find_folder(path)
+    folder = find_folder(path, settings.home)
     declared = read_declared(folder)
     found = detect(folder, child_environment().get("PATH", os.defpath))
     checks, why = _checks(wanted, declared, found)
@@ -127,17 +129,32 @@ def placed(settings: Settings, request: AgentRequest) -> tuple[AgentRequest, tup
     return filled, tuple(dict.fromkeys(why)) if role.needs_checks else ()
 
 
-def find_folder(path: str | Path) -> Path:
-    """Resolve a workspace's folder; raises `workspace_not_found`."""
-    folder = Path(os.path.realpath(Path(path).expanduser()))
-    if not folder.is_dir():
+def find_folder(path: str | Path, home: Path) -> Path:
+    """Resolve a workspace's folder; raises `workspace_not_found`, `workspace_refused`.
+
+    `home` is LEGATO_HOME, which is no workspace itself.
+    """
+    folder, cause = Path(path), ""
+    try:
+        folder = Path(os.path.realpath(folder.expanduser()))
+        if not folder.is_dir():
+            cause = "it is a file" if folder.exists() else "there is nothing at this path"
+    except (OSError, RuntimeError, ValueError) as error:  # too long, nobody's home, a NUL
+        cause = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if cause:
         raise refused(
             "workspace_not_found",
-            f"{folder} is not a folder.",
-            cause="it is a file" if folder.exists() else "there is nothing at this path",
+            f"{_shown(folder)} is not a folder.",
+            cause=cause,
             next="name the folder of the project to work on",
         )
+    require_allowed(folder, home)
     return folder
+
+
+def _shown(folder: Path) -> str:
+    text = str(folder)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
 
 
 def read_declared(folder: Path) -> Declared:

@@ -74,12 +74,12 @@ def prepare(settings: Settings, asked: Asked) -> Prepared:
     """Look at workspace, checks, repository and model; nothing is made but the stores.
 
     Raises:
-        LegatoError: `workspace_not_found`; else the one problem (`model_missing`,
-            `model_unknown`, `checks_not_found`, `workspace_file_invalid`,
+        LegatoError: `workspace_not_found`, `workspace_refused`; else the one problem
+            (`model_missing`, `model_unknown`, `checks_not_found`, `workspace_file_invalid`,
             `not_a_repository`, `no_commits` ...), or `launch_refused` with all of several.
 
     """
-    folder = find_folder(asked.path)
+    folder = find_folder(asked.path, settings.home)
     wanted = Wanted(checks=asked.checks)
     found: list[LegatoError] = []
 

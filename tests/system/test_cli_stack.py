@@ -71,6 +71,10 @@ REFUSED = [
     (["send", "a-run", "--later", "\ud800"], 2, "usage"),
     (["run", "nobody", "go"], 4, "agent_not_found"),
     (["run", "generic", "go", "-w", "/nowhere/at/all"], 4, "workspace_not_found"),
+    (["run", "generic", "go", "-w", "/" + "n" * 5000], 4, "workspace_not_found"),
+    (["review-fix", "/" + "n" * 300], 4, "workspace_not_found"),
+    (["run", "generic", "go", "-w", "/"], 3, "workspace_refused"),
+    (["review-fix", "/proc/self"], 3, "workspace_refused"),
     (["run", "generic", "go", "-m", "nonsense"], 3, "model_unknown"),
     (["run", "generic"], 3, "definition_refused"),
 ]
