@@ -286,7 +286,14 @@ def _spec(command: Command, folder: Path) -> runner.Spec:
         exclusive=command.writable,
         wrapped=command.level is not confine.Level.NONE,
         output_limit=OUTPUT_LIMIT,
+        missing=_missing(command, view),
     )
+
+
+def _missing(command: Command, view: confine.View) -> list[list[str | None]]:
+    if command.level is confine.Level.NONE:
+        return []
+    return [[one.path, one.text] for one in confine.made_up(view)]
 
 
 def _environment(command: Command, folder: Path) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """What a command may see and change: the view it is given, and what enforces it here.
 
 Confined, a command sees the whole file system read-only, except: its workspace (writable
-for a Writer, with the git folder of a linked worktree), a private /tmp with its HOME in
-it, and a minimal /dev. Hidden are the protected paths (Legato's home and stores), /run
-(sockets of daemons that would do its bidding) and the credentials in the user's home. It
+for a Writer, with the git folder of a linked worktree, but for what `sealed` lists), a
+private /tmp with its HOME in it, and a minimal /dev. Hidden are the protected paths
+(Legato's home and stores), /run (sockets of daemons that would do its bidding) and the
+credentials in the user's home. It
 runs in a process namespace of its own: it sees and signals no process outside, and
 nothing of it outlives it. Its network is its own, with nothing but a loopback of its own,
 unless the view grants the machine's: servers on the machine's loopback are out of reach.
@@ -21,6 +22,8 @@ import tempfile
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from activities.tools.sealed import GitFolders, Missing, git_folders, missing, sealed
 
 TMP = "/tmp"  # noqa: S108 - the private one
 HOME = "/tmp/home"  # noqa: S108 - inside the private one
@@ -63,11 +66,15 @@ class Confinement:
 
 
 class Access(StrEnum):
-    """What a mount makes of a path. In the order in which equal paths are mounted."""
+    """What a mount makes of a path. In the order in which equal paths are mounted.
+
+    To seal is to make read-only what could not be made where it is missing.
+    """
 
     READ = "1-read"
     WRITE = "2-write"
-    HIDE = "3-hide"
+    SEAL = "3-seal"
+    HIDE = "4-hide"
 
 
 @dataclass(frozen=True)
@@ -165,6 +172,8 @@ def _bubblewrap(view: View) -> list[str]:
             flags += ["--bind", mount.source, mount.target]
         elif mount.access is Access.READ:
             flags += ["--ro-bind", mount.source, mount.target]
+        elif mount.access is Access.SEAL:
+            flags += ["--ro-bind-try", mount.source, mount.target]
         elif Path(mount.target).is_dir():
             flags += ["--tmpfs", mount.target]
             closing += ["--remount-ro", mount.target]
@@ -183,13 +192,32 @@ def mounts(view: View) -> tuple[Mount, ...]:
     planned = [Mount(Access.HIDE, path, path) for path in (hidden | daemons) - private]
     planned += [Mount(Access.WRITE, scratch, path) for path in private]
     planned.append(Mount(own, workspace, workspace))
-    git = _linked_git(workspace)
-    if git and not _inside(git, hidden):
-        planned.append(Mount(own, git, git))
+    git = _git(workspace, hidden)
+    if git:
+        planned += [Mount(own, path, path) for path in dict.fromkeys((git.common, git.own))]
+    if view.writable:
+        seals = map(os.path.realpath, sealed(workspace, git))
+        planned += [Mount(Access.SEAL, path, path) for path in seals]
     for path in _real((*view.readable, *_RUN_KEPT)):
         if _inside(path, private | daemons) and not _inside(path, {*hidden, workspace}):
             planned.append(Mount(Access.READ, path, path))
     return tuple(sorted(planned, key=lambda m: (len(Path(m.target).parts), m.access, m.target)))
+
+
+def made_up(view: View) -> tuple[Missing, ...]:
+    """List what must stand while a command has this view, as only what exists can be sealed."""
+    if not view.writable:
+        return ()
+    workspace = os.path.realpath(view.workspace)
+    return missing(workspace, _git(workspace, _real((*view.hidden, *_credentials()))))
+
+
+def _git(workspace: str, hidden: set[str]) -> GitFolders | None:
+    """Find the git folder of a workspace, unless it is hidden apart from the workspace."""
+    git = git_folders(workspace)
+    if git and git.linked and _inside(git.common, hidden):
+        return None
+    return git
 
 
 def programs(search_path: str) -> tuple[str, ...]:
@@ -224,19 +252,3 @@ def _credentials() -> tuple[str, ...]:
     except KeyError:
         return ()
     return tuple(str(home / name) for name in _CREDENTIALS)
-
-
-def _linked_git(workspace: str) -> str:
-    """Find the git folder that a linked worktree shares, or "".
-
-    The worktree's `.git` file is writable by commands, so it alone opens nothing: the
-    folder it names must stand in the shared one's `worktrees` and name this worktree back.
-    """
-    try:
-        text = Path(workspace, ".git").read_text()
-        own = Path(workspace, text.removeprefix("gitdir:").strip()).resolve(strict=True)
-        back = Path(own, (own / "gitdir").read_text().strip()).resolve(strict=True)
-    except (OSError, ValueError):
-        return ""
-    linked = own.parent.name == "worktrees" and back == Path(workspace, ".git")
-    return str(own.parent.parent) if linked else ""

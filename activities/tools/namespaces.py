@@ -2,7 +2,7 @@
 
 Started by path (`python -I -S namespaces.py PLAN ARGV...`) with only the standard
 library. PLAN is JSON: `cwd`, `network`, and `mounts` as `[access, source, target]` with
-access 1-read, 2-write, 3-hide, shallow paths first. Exits as the command does, 128 + n
+access 1-read, 2-write, 3-seal, 4-hide, shallow paths first. Exits as the command does, 128 + n
 for signal n; exits 125 where it cannot confine. Landlock, where the kernel has it, says
 a second time what may be written, and keeps signals and abstract sockets inside.
 """
@@ -20,7 +20,7 @@ import struct
 import sys
 from typing import NamedTuple
 
-_READ, _WRITE, _HIDE = "1-read", "2-write", "3-hide"
+_READ, _WRITE, _SEAL, _HIDE = "1-read", "2-write", "3-seal", "4-hide"
 _CANNOT = 125
 
 _CLONE = {
@@ -119,7 +119,12 @@ def _loopback_up() -> None:
 
 
 def _open_all(plan: list[list[str]]) -> list[Mount]:
-    return [Mount(access, os.open(source, os.O_PATH), target) for access, source, target in plan]
+    """Open every source; what is to be sealed and could not be made cannot be made inside."""
+    return [
+        Mount(access, os.open(source, os.O_PATH), target)
+        for access, source, target in plan
+        if access != _SEAL or os.path.lexists(source)
+    ]
 
 
 def _place(target: str, *, folder: bool) -> None:

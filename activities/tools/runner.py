@@ -19,7 +19,9 @@ none of them, never begun.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -28,7 +30,10 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SPEC = "spec.json"
 ALIVE = "alive.lock"
@@ -60,6 +65,8 @@ class Spec(NamedTuple):
     `limit` counts seconds from the runner's start, the wait for the workspace included.
     `lock` is the workspace's lock file ("" for none), taken alone where `exclusive`.
     `wrapped` tells that argv's own process only wraps the command (a confinement).
+    `missing` lists `[path, text]` of what is to stand while it runs: a file with this
+    text, or (None) an empty folder. It is taken away after.
     """
 
     argv: list[str]
@@ -69,6 +76,7 @@ class Spec(NamedTuple):
     exclusive: bool
     wrapped: bool
     output_limit: int
+    missing: Sequence[Sequence[str | None]] = ()
 
 
 class End(NamedTuple):
@@ -184,6 +192,53 @@ def _take_workspace(spec: Spec, deadline: float, stop: _Stop) -> str:
             time.sleep(_POLL)
         else:
             return ""
+
+
+def _stand(missing: Sequence[Sequence[str | None]]) -> dict[str, int]:
+    """Make what is missing; return the locks that keep others from taking it away.
+
+    Every runner holds the folders in which it made something, shared; so the last one
+    tidies, and none while a command of another relies on what stands there.
+    """
+    held: dict[str, int] = {}
+    for path, text in missing:
+        parent = os.path.dirname(str(path))  # noqa: PTH120 - a key, not a path to open
+        if parent not in held:
+            held[parent] = os.open(parent, os.O_RDONLY)
+            fcntl.flock(held[parent], fcntl.LOCK_SH)
+        try:
+            if text is None:
+                Path(str(path)).mkdir()
+            else:
+                fd = os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                os.write(fd, text.encode())
+                os.close(fd)
+        except (FileExistsError, PermissionError):  # it stands, or no command can make it either
+            continue
+        except OSError as problem:
+            if problem.errno != errno.EROFS:
+                raise
+    return held
+
+
+def _tidy(missing: Sequence[Sequence[str | None]], held: dict[str, int]) -> None:
+    """Take away what stands as it was made, where no other command is under way."""
+    alone: set[str] = set()
+    for parent, fd in held.items():
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone.add(parent)
+    for path, text in missing:
+        place = Path(str(path))
+        if str(place.parent) not in alone:
+            continue
+        with contextlib.suppress(OSError):  # not empty, or not there: it is not ours
+            if text is None:
+                place.rmdir()
+            elif place.read_text() == text:
+                place.unlink()
+    for fd in held.values():
+        os.close(fd)
 
 
 def _start(spec: Spec, environment: dict[str, str], output: int) -> int:
@@ -372,7 +427,9 @@ def run(folder: Path, alive: int) -> None:
         end = End(None, None, ended_by, 0.0, 0, began=False)
     else:
         write_whole(folder / BEGUN, {"pid": os.getpid(), "start": _start_time()})
+        held = _stand(spec.missing)
         end = _run(spec, environment, folder, deadline, stop)
+        _tidy(spec.missing, held)
     _record(folder, end)
 
 
