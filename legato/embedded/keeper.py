@@ -98,6 +98,7 @@ class Keeper:
                 stdout=log,
                 stderr=log,
                 env=dict(start.environment),
+                umask=0o077 if start.private else -1,
             )
         finally:
             os.close(log)

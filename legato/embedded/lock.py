@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .processes import ProcessId
+
 HELD = 3  # the exit status of a supervisor that found the home owned
 _LOOK = 0.02
 
@@ -20,6 +22,7 @@ class HomeLock:
     Who has `owner` owns the home; taking it never waits, so that of two supervisors at
     once one leaves at once. `shown` is locked by the owner for others to look at: their
     looks take it for an instant, and so cannot keep a supervisor from owning the home.
+    `owner` also names its supervisor, for whoever cannot read the state file.
     """
 
     path: Path
@@ -27,12 +30,16 @@ class HomeLock:
     shown: int
 
     def still_guards(self) -> bool:
-        """Tell whether the lock's file is still the one in the home, not a removed one."""
-        try:
-            named, held = self.path.stat(), os.fstat(self.owner)
-        except FileNotFoundError:
-            return False
-        return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
+        """Tell whether the locked files are still those in the home, not removed ones."""
+        home = self.path.parent
+        return _is(self.path, self.owner) and _is(_shown(home), self.shown)
+
+    def sign(self, process: ProcessId) -> None:
+        """Write into the lock who owns the home; nothing where that stands there already."""
+        written = f"{process.pid} {process.started}\n".encode("ascii")
+        if os.pread(self.owner, len(written) + 1, 0) != written:
+            os.pwrite(self.owner, written, 0)
+            os.ftruncate(self.owner, len(written))
 
     def release(self) -> None:
         """Give the home up; the files stay, for removed ones would guard nothing."""
@@ -42,7 +49,7 @@ class HomeLock:
 
 async def take_lock(home: Path, *, patience: float = 0.0) -> HomeLock | None:
     """Take a home's lock, trying for so many seconds; None where another holds it."""
-    path = home / "supervisor.lock"
+    path = _owned(home)
     owner = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     until = time.monotonic() + patience
     while not _locked(owner, fcntl.LOCK_EX):
@@ -56,6 +63,15 @@ async def take_lock(home: Path, *, patience: float = 0.0) -> HomeLock | None:
     return HomeLock(path, owner, shown)
 
 
+def signed_by(home: Path) -> ProcessId | None:
+    """Read who signed the lock of a home last; None where nobody did. It may be gone since."""
+    try:
+        pid, _, started = _owned(home).read_text(encoding="ascii").strip().partition(" ")
+        return ProcessId(int(pid), started)
+    except (OSError, ValueError):
+        return None
+
+
 def is_locked(home: Path) -> bool:
     """Tell whether some supervisor owns this home now."""
     try:
@@ -66,6 +82,18 @@ def is_locked(home: Path) -> bool:
         return not _locked(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
+
+
+def _owned(home: Path) -> Path:
+    return home / "supervisor.lock"
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        named, held = path.stat(), os.fstat(descriptor)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
 
 
 def _shown(home: Path) -> Path:

@@ -35,7 +35,8 @@ class Start:
     """One start of a part.
 
     `death_signal` is what its process gets when the supervisor dies; `lock` a file it
-    holds locked while it lives; `probe` raises NotReadyError until the part serves.
+    holds locked while it lives; `probe` raises NotReadyError until the part serves;
+    `private` keeps the files that it makes from other users.
     """
 
     command: tuple[str, ...]
@@ -44,6 +45,7 @@ class Start:
     probe: Callable[[], Awaitable[None]]
     death_signal: signal.Signals = signal.SIGKILL
     lock: Path | None = None
+    private: bool = False
 
 
 class Part(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from domain.errors import LegatoError, refused
 
 from .leftovers import end_leftovers
-from .lock import HELD, is_locked, take_lock
+from .lock import HELD, is_locked, signed_by, take_lock
 from .parts import NotReadyError
 from .postgres import probe_database
 from .processes import end, is_alive
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from legato.settings import Settings
+
+    from .processes import ProcessId
 
 DEADLINE = 60.0
 _LOOK = 0.05
@@ -109,10 +111,10 @@ async def down(settings: Settings) -> bool:
     found = False
     until = time.monotonic() + _RELEASING
     while is_locked(home) and time.monotonic() < until:
-        state = load_state(home)
-        if state is not None and is_alive(state.supervisor):
+        supervisor = find_supervisor(home)
+        if supervisor is not None:
             found = True
-            await end(state.supervisor, ((signal.SIGTERM, _STOPPING), (signal.SIGKILL, 5.0)))
+            await end(supervisor, ((signal.SIGTERM, _STOPPING), (signal.SIGKILL, 5.0)))
         await asyncio.sleep(_LOOK)
     lock = await take_lock(home, patience=_RELEASING)
     if lock is None:
@@ -126,6 +128,20 @@ async def down(settings: Settings) -> bool:
         return await _clear(home) or found
     finally:
         lock.release()
+
+
+def find_supervisor(home: Path) -> ProcessId | None:
+    """Name the live supervisor of a home, by its lock or else by the state file.
+
+    Raises:
+        LegatoError: `state_from_other_version`.
+
+    """
+    signed = signed_by(home)
+    if is_alive(signed):
+        return signed
+    state = load_state(home)
+    return state.supervisor if state is not None and is_alive(state.supervisor) else None
 
 
 def read_state(settings: Settings) -> StackState | None:

@@ -112,7 +112,7 @@ def load_state(home: Path) -> StackState | None:
         schema = written["schema"]
         if schema == SCHEMA:
             return _from_json(written)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # the next supervisor writes a new one and looks for leftovers itself
     raise refused(
         "state_from_other_version",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from domain.errors import LegatoError
 from legato.settings import without_password
 
 from . import postgres, temporal
-from .lock import is_locked
+from .lock import is_locked, signed_by
 from .parts import NotReadyError
 from .postgres import probe_database
 from .processes import is_alive
@@ -20,9 +22,12 @@ from .state import PartState, Reason, StackState, Status
 if TYPE_CHECKING:
     from legato.settings import Settings
 
+    from .processes import ProcessId
     from .stack import Stack
 
 _ANSWER = 5.0
+_REWRITTEN = 3.0
+_LOOK = 0.05
 _GONE = Reason(
     "supervisor_gone",
     "The embedded stack's supervisor ended without stopping its parts.",
@@ -68,7 +73,7 @@ async def stack_status(settings: Settings) -> StackStatus:
     own = own_stack(settings)
     if own is not None:
         return await _own_status(own)
-    state = read_state(settings)
+    state = await _present_state(settings)
     if state is None:
         return StackStatus(embedded=True, status=Status.STOPPED)
     supervised = is_locked(settings.home) and is_alive(state.supervisor)
@@ -84,6 +89,27 @@ async def stack_status(settings: Settings) -> StackStatus:
         parts=tuple(_part(part) for part in (supervisor, *state.parts)),
         versions=state.versions,
     )
+
+
+async def _present_state(settings: Settings) -> StackState | None:
+    """Read the state; one that its live supervisor did not write, it soon writes anew."""
+    until = time.monotonic() + _REWRITTEN
+    while is_locked(settings.home):
+        supervisor = signed_by(settings.home)
+        if supervisor is None or not is_alive(supervisor) or _wrote(supervisor, settings):
+            break
+        if time.monotonic() > until:
+            return StackState(Status.STARTING, supervisor)
+        await asyncio.sleep(_LOOK)
+    return read_state(settings)
+
+
+def _wrote(supervisor: ProcessId, settings: Settings) -> bool:
+    try:
+        state = read_state(settings)
+    except LegatoError:
+        return False
+    return state is not None and state.supervisor == supervisor
 
 
 def _true_status(state: StackState, *, supervised: bool) -> tuple[Status, Reason | None]:

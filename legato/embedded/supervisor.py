@@ -67,6 +67,7 @@ class Supervisor:
             ui_address=self._left.ui_address if self._left else "",
             versions=own_versions(),
         )
+        self._recorded = False  # until then the file still names what was left running
         self._ports = Remembered(
             port_of(self._state.temporal_address), port_of(self._state.ui_address)
         )
@@ -83,6 +84,7 @@ class Supervisor:
             asyncio.create_task(self._stop.wait()),
             asyncio.create_task(self._until_home_is_lost()),
         )
+        self._mend()
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         reason = _reason(work)
         state = replace(self._state, status=Status.STOPPING, step="stopping", reason=reason)
@@ -168,9 +170,19 @@ class Supervisor:
 
     async def _until_home_is_lost(self) -> None:
         """Return once the home was removed under us: what runs in it serves nobody then."""
-        while self._lock.still_guards():  # noqa: ASYNC110 - nothing tells of a removed file
+        while self._lock.still_guards():
+            self._mend()
             await asyncio.sleep(_LOCK_LOOK)
         note("home.lost", home=str(self._options.home))
+
+    def _mend(self) -> None:
+        """Write anew what others damaged or removed of what tells them of this supervisor."""
+        try:
+            self._lock.sign(self._state.supervisor)
+        except OSError as error:
+            note("lock.not_signed", why=str(error))
+        if self._recorded and _left_behind(self._options.home) != self._state:
+            self._record(self._state)
 
     async def _stop_parts(self) -> None:
         for keeper, task in reversed(self._keepers):
@@ -185,7 +197,7 @@ class Supervisor:
     def _record(self, state: StackState) -> None:
         if state.status is not self._state.status:
             note("stack.status", status=state.status.value)
-        self._state = state
+        self._state, self._recorded = state, True
         if not self._lock.still_guards():  # a home made anew under us is another supervisor's
             return
         try:

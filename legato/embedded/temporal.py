@@ -64,6 +64,8 @@ class Temporal:
         database = self.home / "temporal.db"
         for process in having_arguments("--db-filename", str(database)):
             await end(process, _STOP)
+        for file in self.home.glob(f"{database.name}*"):  # that an earlier version made
+            file.chmod(0o600)
         ports = self.remembered
         port = ports.port = free_port(ports.port)
         ui_port = ports.ui_port = free_port(ports.ui_port, besides=port)
@@ -81,6 +83,7 @@ class Temporal:
             probe=probe,
             death_signal=signal.SIGKILL,
             lock=self.home / "temporal.lock",
+            private=True,
         )
 
     def _options(self, database: Path, port: int, ui_port: int) -> tuple[str, ...]:
