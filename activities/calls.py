@@ -225,23 +225,25 @@ def settled_fact(asked: Asked, outcome: Outcome, by: str = "execution") -> CallS
     )
 
 
-async def settle(
+async def settle(  # noqa: PLR0913 - an outcome and all that is recorded with it
     world: World, record: Record, asked: Asked, outcome: Outcome, *,
-    by: str = "execution", facts: tuple[Fact, ...] = (),
+    by: str = "execution", facts: tuple[Fact, ...] = (), expected: int | None = None,
 ) -> None:  # fmt: skip
     """Record a call's outcome with the facts that belong to it; the first outcome stands.
 
-    A run that has ended takes the outcome and no other fact.
+    A run that has ended takes the outcome, and of the other facts what may come after its
+    end. Raises `version_conflict` where the run is not at `expected`.
     """
     stream, author = run_stream(asked.run_id), author_of(record, causation())
     fact = settled_fact(asked, outcome, by)
     world.kill(f"before:{event_id(fact)}")
     try:
-        await append_own(world.ledger, record, author, Part(stream, (*facts, fact)))
+        await append_own(world.ledger, record, author, Part(stream, (*facts, fact), expected))
     except TakenError:
         return
     except LegatoError as exc:
         if exc.code != "run_closed" or not facts:
             raise
-        await append_own(world.ledger, record, author, Part(stream, (fact,)))
+        allowed = tuple(one for one in facts if one.after_end)
+        await append_own(world.ledger, record, author, Part(stream, (*allowed, fact)))
     world.kill(f"after:{event_id(fact)}")

@@ -36,10 +36,9 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Hung:
-    """The thread did not end in time; it is left behind. `late` is done once it has ended."""
+    """The thread did not end in time; it is left behind."""
 
     stopped: bool
-    late: asyncio.Future[Came] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,17 @@ def _harmless(exc: BaseException) -> Exception:
     return RuntimeError(f"the tool ended with {type(exc).__name__}")
 
 
-async def run_limited(work: Callable[[], Came], limit: float, stop: threading.Event) -> Came:
+async def run_limited(
+    work: Callable[[], Came],
+    limit: float,
+    stop: threading.Event,
+    left: Callable[[asyncio.Future[Came]], object] = lambda _: None,
+) -> Came:
     """Run tool code within its limit; a person's stop is passed on and awaited.
 
-    Cancellation by a worker that is shutting down is raised: nothing is decided then.
+    Any other cancellation is raised: the worker is shutting down, or Temporal has given
+    this execution up, and nothing is decided then. `left` is given what is left behind,
+    done once it has ended after all.
     """
     future = await on_thread(work)
     stopped = False
@@ -99,25 +105,20 @@ async def run_limited(work: Callable[[], Came], limit: float, stop: threading.Ev
         done, _ = await asyncio.wait({future}, timeout=limit + MARGIN)
     except asyncio.CancelledError:
         if not is_stop():
+            left(future)
             raise
         stopped, done = True, set[asyncio.Future[Came]]()
     if not done:
         stop.set()
         done, _ = await asyncio.wait({future}, timeout=STOP_GRACE)
     if not done:
-        return Hung(stopped, future)
-    return _taken(future)
+        left(future)
+        return Hung(stopped)
+    return taken(future)
 
 
-async def came_late(hung: Hung) -> Came | None:
-    """Wait for what was left behind, and say what it came to after all."""
-    if hung.late is None:
-        return None
-    await asyncio.wait({hung.late})
-    return _taken(hung.late)
-
-
-def _taken(future: asyncio.Future[Came]) -> Came:
+def taken(future: asyncio.Future[Came]) -> Came:
+    """Say what tool code that has ended came to."""
     try:
         return _sound(future.result())
     except LegatoError as exc:
@@ -148,10 +149,16 @@ def refusal(exc: LegatoError) -> Outcome:
 
 
 async def execute(
-    tool: Tool, arguments: Mapping[str, Json], context: ToolContext, stop: threading.Event
+    tool: Tool,
+    arguments: Mapping[str, Json],
+    context: ToolContext,
+    stop: threading.Event,
+    left: Callable[[asyncio.Future[Came]], object] = lambda _: None,
 ) -> Came:
-    """Execute a call."""
-    return await run_limited(lambda: kept(tool.execute(arguments, context)), context.limit, stop)
+    """Execute a call; `left` is given the execution where it is left behind."""
+    return await run_limited(
+        lambda: kept(tool.execute(arguments, context)), context.limit, stop, left
+    )
 
 
 async def probe(

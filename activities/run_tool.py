@@ -6,7 +6,6 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ from activities.execute import (
     repeatable_outcome,
     taken,
 )
-from activities.held import held
+from activities.held import held, keep
 from activities.record import Record, attach, author_of, check_version, refresh
 from domain.errors import bug
 from domain.events import CallSettled, CallUnknown, Fact, InputAsked, InputSettled
@@ -45,7 +44,7 @@ from domain.runs.steps import CallInput, CallResult, WaitOn, Written
 from domain.runs.unknown import AGAIN, unknown_input, unknown_question
 from domain.tools.registry import Effect, Writes
 from domain.tools.results import Outcome, error, expired, not_run, ok
-from ledger.append import Part, TakenError, append
+from ledger.append import Part, TakenError, VersionConflictError, append
 from ledger.connect import reaching
 from ledger.reads import clock
 
@@ -201,7 +200,11 @@ async def _act(world: World, record: Record, asked: Asked) -> None:
     context = tool_context(world, record, asked, resolved.spec.timeout)
     await asyncio.to_thread(Path(context.call_folder).mkdir, parents=True, exist_ok=True)
     came = await execute(
-        tool, resolved.arguments, context, asked.stop, partial(_listen, world, record, asked)
+        tool,
+        resolved.arguments,
+        context,
+        asked.stop,
+        lambda future: keep(_record_late(world, record, asked, future)),
     )
     if isinstance(came, Raised | Hung) and tool.probe is not None:
         came = await probe(tool, resolved.arguments, context, asked.stop)
@@ -210,16 +213,10 @@ async def _act(world: World, record: Record, asked: Asked) -> None:
     await held(lambda: _record(world, record, asked, came))
 
 
-def _listen(world: World, record: Record, asked: Asked, future: asyncio.Future[Came]) -> None:
-    """Have the outcome of an execution recorded that ends after it was given up."""
-    listener = asyncio.create_task(_record_late(world, record, asked, future))
-    world.listeners.add(listener)
-    listener.add_done_callback(world.listeners.discard)
-
-
 async def _record_late(
     world: World, record: Record, asked: Asked, future: asyncio.Future[Came]
 ) -> None:
+    """Record the outcome of an execution that ends after it was given up."""
     await asyncio.wait({future})
     came = taken(future)
     if isinstance(came, Executed):
@@ -232,8 +229,8 @@ async def _look(world: World, record: Record, asked: Asked) -> None:
     if isinstance(resolved, Outcome):
         return
     if resolved.spec.effect is Effect.ONCE:
-        reason = "the worker that ran it was lost"
-        await _unknown(world, record, asked, reason, asked.state.round)
+        lost = Unclear("the worker that ran it was lost")
+        await _record(world, record, asked, lost, by="probe")
         return
     if record.run.stop is not None:
         asked.stop.set()
@@ -254,20 +251,46 @@ async def _look(world: World, record: Record, asked: Asked) -> None:
 async def _record(
     world: World, record: Record, asked: Asked, came: Came, *, by: str = "execution"
 ) -> None:
+    """Record what a call came to, decided on the run as it stands.
+
+    Another execution may record at the same moment: then it is decided again, so that no
+    question comes to stand beside an outcome.
+    """
+    while True:
+        record = await refresh(world.ledger, world.records, asked.run_id)
+        if _has_outcome(record, asked):
+            return
+        try:
+            await _decide(world, record, asked, came, by)
+        except VersionConflictError:
+            continue
+        return
+
+
+def _has_outcome(record: Record, asked: Asked) -> bool:
+    """Tell whether the call has come to an outcome, be it that the run went on since."""
+    step = record.run.step
+    if step is None or (step.turn, step.step) != (asked.at.turn, asked.at.step):
+        return True
+    return step.calls[asked.at.position].outcome is not None
+
+
+async def _decide(world: World, record: Record, asked: Asked, came: Came, by: str) -> None:
     """Record what a call came to; an outcome closes the question that doubted it."""
-    record = await refresh(world.ledger, world.records, asked.run_id)
+    version = record.run.version
     round_ = asked.state.round + 1 if by == "execution" else asked.state.round
     match came:
         case Executed():
             facts = (*came.facts, *_doubts(record, asked))
-            await settle(world, record, asked, came.outcome, by=by, facts=facts)
+            await settle(world, record, asked, came.outcome, by=by, facts=facts, expected=version)
         case Asks():
             await _ask(world, record, asked, came)
         case Unclear():
             await _unknown(world, record, asked, came.reason, round_)
         case Hung() | Raised() if _may_act(asked):
             outcome = repeatable_outcome(came, asked.name)
-            await settle(world, record, asked, outcome, by=by, facts=_doubts(record, asked))
+            facts = _doubts(record, asked)
+            await settle(world, record, asked, outcome, by=by, facts=facts, expected=version)
         case Hung():
             await _unknown(world, record, asked, "it did not end within its limit", round_)
         case Raised():
@@ -288,7 +311,7 @@ def _doubts(record: Record, asked: Asked) -> tuple[Fact, ...]:
 
 async def _ask(world: World, record: Record, asked: Asked, came: Asks) -> None:
     """Put a call's question to a person."""
-    question = came.question
+    question, version = came.question, record.run.version
     expires_at = None
     if question.expires_in is not None:
         with reaching():
@@ -302,12 +325,12 @@ async def _ask(world: World, record: Record, asked: Asked, came: Asks) -> None:
         question=question,
         expires_at=expires_at,
     )
-    await _append(world, record, asked, fact)
+    await _append(world, record, asked, version, fact)
 
 
 async def _unknown(world: World, record: Record, asked: Asked, reason: str, round_: int) -> None:
     """Record that the effect is unknown, and ask a person, in one append."""
-    name, at = asked.name, asked.at
+    name, at, version = asked.name, asked.at, record.run.version
     unknown = CallUnknown(
         turn=at.turn, step=at.step, position=at.position, round=round_, name=name, reason=reason
     )
@@ -318,12 +341,12 @@ async def _unknown(world: World, record: Record, asked: Asked, reason: str, roun
         position=at.position,
         question=unknown_question(name, reason),
     )
-    await _append(world, record, asked, unknown, put)
+    await _append(world, record, asked, version, unknown, put)
 
 
-async def _append(world: World, record: Record, asked: Asked, *facts: Fact) -> None:
+async def _append(world: World, record: Record, asked: Asked, version: int, *facts: Fact) -> None:
     try:
-        part = Part(run_stream(asked.run_id), facts)
+        part = Part(run_stream(asked.run_id), facts, version)
         await append(world.ledger, author_of(record, causation()), part)
     except TakenError:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,8 +18,7 @@ class World:
     `home` is Legato's own folder, where stores and call folders (receipts, outputs) are;
     `confinement` the level of this machine, `model` gives a model by name, `model_problem`
     why a name cannot be used, `environment` the names and values that a command may see,
-    `kill` the kill points that a test has set, `listeners` those who wait for calls that
-    were given up.
+    `kill` the kill points that a test has set.
     """
 
     ledger: Ledger
@@ -33,4 +31,3 @@ class World:
     environment: Mapping[str, str]
     kill: Callable[[str], None]
     records: Records = field(default_factory=Records)
-    listeners: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
