@@ -35,6 +35,9 @@ def test_a_failing_check_is_mended_by_the_fixer_and_verified(stack: LiveStack) -
     assert ran.json["files"] == ["value.txt"]
     assert "make format | ok" in ran.json["answer"]
     assert (folder / "runs.log").read_text() == "ran\nran\n"
+    assert "make test: a target of the Makefile" in ran.err
+    assert "make format: a target of the Makefile" in ran.err
+    assert not (stack.home / "worktrees" / ran.json["run_id"]).exists()
 
 
 def test_what_no_fixer_mends_stays_red_and_says_so(stack: LiveStack) -> None:

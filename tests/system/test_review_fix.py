@@ -140,6 +140,32 @@ def test_a_run_that_changes_nothing_leaves_no_branch_and_no_worktree(stack: Live
     assert len(git(folder, "worktree", "list").splitlines()) == 1
 
 
+def test_a_run_with_nothing_to_do_has_done_its_items(stack: LiveStack) -> None:
+    folder = repository(stack.files / "items", value__txt="right\n")
+    model = stack.script("items", text("nothing found"), text("nothing to do"), text("none"))
+    ran = stack.inside(*review(folder, model))
+    shown = stack.inside("--json", "show", ran.json["run_id"])
+
+    assert ran.code == 0, ran.out + ran.err
+    assert [item["state"] for item in shown.json["items"]] == ["done"] * 4
+
+
+def test_what_the_checks_leave_behind_stands_in_the_way_of_no_merge(stack: LiveStack) -> None:
+    value = "def word():\n    return open('value.txt').read().strip()\n"
+    check = "import value\nraise SystemExit(value.word() != 'right')\n"
+    folder = repository(stack.files / "caches", check__py=check, value__py=value)
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__/value.pyc").write_text("mine\n", encoding="utf-8")
+    again = f"{CHECK} && mkdir -p __pycache__ && touch __pycache__/value.pyc"
+    ran = stack.inside(*review(folder, script(stack, "caches"), "--check", again))
+
+    assert ran.code == 0, ran.out + ran.err
+    assert [file["path"] for file in ran.json["change"]["files"]] == ["value.txt"]
+    assert "uncommitted" not in ran.err
+    git(folder, *ran.json["change"]["merge"].split()[3:])
+    assert (folder / "value.txt").read_text() == "right\n"
+
+
 def test_everything_wrong_is_told_at_once_and_nothing_is_made(stack: LiveStack) -> None:
     folder = stack.workspace("wrong", notes__txt="hello\n")
     ran = stack.inside("--json", "review-fix", str(folder))
