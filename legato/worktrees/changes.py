@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from domain.errors import refused
 
-from .config import require_same_config
+from .config import require_no_programs, require_same_config
 from .git import GitError, git, git_failed
 from .objects import index_file, places, tree_object
 from .place import Tree
@@ -73,11 +73,13 @@ def commit_changes(
     The commit is made without hooks and signatures. The run's own commits are kept before it.
 
     Raises:
-        LegatoError: `git_failed`, `git_config_changed`, `worktree_gone`.
+        LegatoError: `git_failed`, `git_config_changed`, `git_config_runs_programs`,
+            `worktree_gone`.
 
     """
     if not trust_config:
         require_same_config(tree)
+        require_no_programs(Path(tree.repository))
     try:
         tip = _tip(tree)
         if not _is_ours(tree, tip):
@@ -96,11 +98,13 @@ def show_changes(home: Path, tree: Tree) -> Change:
     """Show what changed in a tree since the run began; nothing is committed.
 
     Raises:
-        LegatoError: `git_failed`, `git_config_changed`, `worktree_gone`.
+        LegatoError: `git_failed`, `git_config_changed`, `git_config_runs_programs`,
+            `worktree_gone`.
 
     """
     require_same_config(tree)
     _require_there(tree)
+    require_no_programs(Path(tree.top), places(tree))
     try:
         return _change(tree, "", tree_object(home, tree))
     except GitError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from domain.errors import refused
 from legato.paths import make_private
 
-from .config import config_digest
+from .config import config_digest, require_no_programs
 from .git import GitError, git, git_failed
 from .objects import WITHOUT_CACHES, tree_object
 from .place import Tree, branch_of, folder_of, load_tree, save_tree
@@ -39,7 +39,8 @@ def find_repository(folder: Path) -> Repository:
     """Look at the repository that a folder stands in.
 
     Raises:
-        LegatoError: `not_a_repository`, `repository_not_trusted`, `no_commits`, `git_missing`.
+        LegatoError: `not_a_repository`, `repository_not_trusted`, `no_commits`, `git_missing`,
+            `git_config_runs_programs`, `git_failed`.
 
     """
     try:
@@ -48,6 +49,7 @@ def find_repository(folder: Path) -> Repository:
         own_git = git(folder, "rev-parse", "--absolute-git-dir")
     except GitError as error:
         raise _no_repository(folder, error) from None
+    require_no_programs(folder)
     try:
         head = git(folder, "rev-parse", "--verify", "HEAD^{commit}")
     except GitError:
@@ -69,7 +71,7 @@ def find_repository(folder: Path) -> Repository:
 
 def _uncommitted(folder: Path) -> int:
     """Count what is not committed; caches that git does not track are nobody's changes."""
-    status = ("status", "--porcelain")
+    status = ("status", "--porcelain", "--ignore-submodules=dirty")
     tracked = git(folder, *status, "--untracked-files=no").splitlines()
     others = git(folder, *status, "--untracked-files=normal", "--", *WITHOUT_CACHES).splitlines()
     return len(tracked) + sum(line.startswith("??") for line in others)

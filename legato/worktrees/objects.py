@@ -42,7 +42,8 @@ def index_file(home: Path, tree: Tree) -> Path:
 def tree_object(home: Path, tree: Tree) -> str:
     """Write the tree as it stands; gives the object.
 
-    Left out are ignored files, our links, and caches that the tree did not track before.
+    Left out are ignored files, our links, caches that the tree did not track before, and
+    what is in submodules: to look at one, git would run what that one's configuration names.
     """
     index = index_file(home, tree)
     index.unlink(missing_ok=True)
@@ -50,6 +51,15 @@ def tree_object(home: Path, tree: Tree) -> str:
     top = Path(tree.top)
     git(top, "read-tree", tree.base or "HEAD", environment=with_index)
     without = [f":(exclude,top,literal){name}" for name in tree.linked]
+    without += _submodules(top, with_index)
     git(top, "add", "--all", "--", *WITHOUT_CACHES, *without, environment=with_index)
+    without += _submodules(top, with_index)  # those that are new
     git(top, "add", "--update", "--", ":(top)", *without, environment=with_index)
     return git(top, "write-tree", environment=with_index)
+
+
+def _submodules(top: Path, environment: Mapping[str, str]) -> list[str]:
+    """Leave out what the index holds as a repository of its own."""
+    rows = git(top, "ls-files", "--stage", "-z", "--full-name", environment=environment)
+    links = [row for row in rows.split("\0") if row.startswith("160000 ")]
+    return [f":(exclude,top,literal){row.partition(chr(9))[2]}" for row in links]
