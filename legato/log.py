@@ -1,21 +1,104 @@
-"""Configures the log: one JSON object a line on standard error."""
+"""Configures the log: one JSON object a line on standard error, exceptions without their texts."""
 
 from __future__ import annotations
 
+import json
+import logging
 import sys
+from datetime import UTC, datetime
+from traceback import walk_tb
+from typing import TYPE_CHECKING, cast
 
 import structlog
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from structlog.typing import EventDict
+
+_MOST_CAUSES = 5
+_MOST_FRAMES = 30
+
 
 def configure_log() -> None:
-    """Set structlog up for a process of ours."""
+    """Set up the log of a process of ours, for what libraries log as well."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
+            without_texts,
             structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines())
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().handlers[:] = [handler]
+    sys.excepthook = _uncaught
+
+
+def without_texts(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Replace an event's exception by its shape: structlog's processor for it."""
+    given: object = event.pop("exc_info", None)
+    exc = given
+    if given is True:
+        exc = sys.exc_info()[1]
+    elif isinstance(given, tuple):
+        exc = cast("tuple[object, ...]", given)[1]
+    if isinstance(exc, BaseException):
+        event["exception"] = shape(exc)
+    return event
+
+
+def shape(exc: BaseException) -> list[str]:
+    """Give an exception's type, the places it came through, and the same of its causes.
+
+    Its text is left out, and so are the lines of code: arguments, keys and addresses stand
+    in such texts, and a log is read by more people than those.
+    """
+    lines: list[str] = []
+    for n, one in enumerate(_with_causes(exc)):
+        lines.append(f"{'caused by ' if n else ''}{type(one).__module__}.{type(one).__qualname__}")
+        places = [
+            f"  {frame.f_code.co_filename}:{at} {frame.f_code.co_qualname}"
+            for frame, at in walk_tb(one.__traceback__)
+        ]
+        lines += places[-_MOST_FRAMES:]
+    return lines
+
+
+def _with_causes(exc: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = exc
+    for _ in range(_MOST_CAUSES):
+        if one is None:
+            return
+        yield one
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+
+
+class _Lines(logging.Formatter):
+    """Writes what a library logs as a line of ours, without its arguments: texts stand there."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give the first line of the message as it was written in the code, and the shape."""
+        said = str(record.msg).partition("\n")[0]
+        at = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
+        row: dict[str, object] = {
+            "logger": record.name,
+            "event": said,
+            "level": record.levelname.lower(),
+            "timestamp": at,
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            row["exception"] = shape(record.exc_info[1])
+        return json.dumps(row)
+
+
+def _uncaught(
+    _kind: type[BaseException], exc: BaseException, _traceback: TracebackType | None
+) -> None:
+    """Log what nobody caught."""
+    structlog.get_logger().critical("uncaught", error=type(exc).__name__, exc_info=exc)

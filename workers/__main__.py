@@ -79,6 +79,9 @@ def main() -> None:
         log.exception("worker_failed", code=exc.code, message=exc.message, next=exc.next)
         sys.stderr.write(f"{exc.code}: {exc.message}\n  next: {exc.next}\n")
         status = 1
+    except Exception as exc:
+        log.exception("worker_broke", error=type(exc).__name__)
+        status = 1
     leave(status)
 
 
