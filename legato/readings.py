@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from domain.agents.roles import ROLES
 from domain.errors import bug, refused
-from domain.events import InputAsked, InputSettled
-from domain.ids import run_stream
+from domain.events import InputAsked, InputSettled, MessageAccepted, RunAccepted, SlotTaken
+from domain.ids import incoming_stream, run_stream, slot_stream
 from domain.runs.overview import overview
 from domain.runs.recorded import Recorded, facts_of
 from domain.runs.run import OPEN
@@ -89,6 +89,32 @@ async def read_run(ledger: Ledger, run_id: str) -> list[Recorded]:
             next="list the runs with `legato runs`",
         )
     return events
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a run's session knows of it: messages, and the run that follows ("" for none).
+
+    `for_later` tells whether messages wait that start a run after its end.
+    """
+
+    incoming: tuple[Recorded, ...] = ()
+    following: str = ""
+    for_later: bool = False
+
+
+async def read_session(ledger: Ledger, events: Sequence[Recorded]) -> Session:
+    """Read the messages of a run's session, and which run has followed it."""
+    accepted = next((f for f in facts_of(events) if isinstance(f, RunAccepted)), None)
+    if accepted is None:
+        return Session()
+    incoming = await read_stream(ledger, incoming_stream(accepted.session))
+    holders = await read_stream(ledger, slot_stream(accepted.slot))
+    taken = [one.fact for one in holders if isinstance(one.fact, SlotTaken)]
+    following = next((one.run_id for one in taken if one.n == accepted.n + 1), "")
+    fresh = [one.fact for one in incoming if one.version > accepted.incoming]
+    later = any(isinstance(fact, MessageAccepted) and fact.later for fact in fresh)
+    return Session(tuple(recorded(one) for one in incoming), following, later)
 
 
 def overview_of(events: Sequence[Recorded]) -> Overview:

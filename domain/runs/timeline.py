@@ -74,8 +74,12 @@ class Line:
 
 @dataclass
 class Timeline:
-    """Lines under construction; events are told in order, once each."""
+    """Lines under construction; events are told in order, once each.
 
+    `texts` are the session's messages by number, as far as they are known.
+    """
+
+    texts: dict[int, str] = field(default_factory=dict[int, str])
     _items: tuple[Item, ...] = ()
     _asked: str = "the model"
     _began: dict[str, datetime] = field(default_factory=dict[str, "datetime"])
@@ -96,8 +100,7 @@ class Timeline:
         match fact:
             case ModelRequested():
                 self._began[f"request {fact.key()}"] = at
-                again = f"step {fact.step}: request {fact.n} is sent"
-                return (2, again, "", None) if fact.n > 1 else None
+                return self._request(fact)
             case ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
                 return self._model(fact, at)
             case CallIntended():
@@ -118,6 +121,15 @@ class Timeline:
                 return self._check(fact)
             case _:
                 return _begin(fact) or _people(fact) or _findings(fact)
+
+    def _request(self, fact: ModelRequested) -> _Said | None:
+        if fact.delivered:
+            known = [self.texts[number] for number in fact.delivered if number in self.texts]
+            many = "message" if len(fact.delivered) == 1 else f"{len(fact.delivered)} messages"
+            said = f": {short('; '.join(known), 120)}" if known else ""
+            return 2, f"step {fact.step}: {many} delivered{said}", "", None
+        again = f"step {fact.step}: request {fact.n} is sent"
+        return (2, again, "", None) if fact.n > 1 else None
 
     def _item(self, index: int) -> str:
         known = 0 <= index < len(self._items)
@@ -199,9 +211,9 @@ def _detail(fact: Fact) -> str:
     return "\n".join(tail(output, max(10, most)) for output in outputs if output.strip())
 
 
-def lines(events: Iterable[Recorded]) -> tuple[Line, ...]:
-    """Tell a whole run."""
-    timeline = Timeline()
+def lines(events: Iterable[Recorded], texts: dict[int, str] | None = None) -> tuple[Line, ...]:
+    """Tell a whole run; `texts` are its session's messages by number."""
+    timeline = Timeline(texts or {})
     told = [timeline.tell(event) for event in events]
     return tuple(line for line in told if line is not None)
 

@@ -8,6 +8,7 @@ import click
 from rich.text import Text
 
 from legato.cli.console import Call, json_option, plain, run_async
+from legato.cli.spelling import spelled
 from legato.examine import Grade, examine
 
 if TYPE_CHECKING:
@@ -37,6 +38,6 @@ def _screen(found: Sequence[Finding]) -> Text:
     for one in found:
         text.append(f"{one.grade.value:<5}", style=STYLES[one.grade])
         text.append(f"{one.name}: ", style="bold").append(f"{one.text}\n")
-        text.append(f"     next: {one.next}\n" if one.next else "")
+        text.append(f"     next: {spelled(one.next)}\n" if one.next else "")
     text.rstrip()
     return text

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from domain.errors import LegatoError, to_json
+from domain.runs.messages import sent_to, undelivered
 from domain.runs.overview import Overview
 from domain.runs.recorded import facts_of
 from domain.runs.run import Status
 from legato.cli.refusal import MEND, next_step
-from legato.readings import answer_command, overview_of, profile_of
+from legato.readings import Session, answer_command, overview_of, profile_of
 from legato.settings import secret
 
 if TYPE_CHECKING:
@@ -31,16 +32,21 @@ EXITS = {
 
 @dataclass(frozen=True)
 class Ended:
-    """What following came to: `error` says what is left to do where it is not `completed`."""
+    """What following came to: `error` says what is left to do where it is not `completed`.
+
+    `following` is the run that follows, `left` the messages that were not delivered.
+    """
 
     seen: Overview
     profile: str
     page: str
     exit: int
     error: LegatoError | None
+    following: str = ""
+    left: tuple[str, ...] = ()
 
 
-def ended(events: Sequence[Recorded], page: str) -> Ended:
+def ended(events: Sequence[Recorded], page: str, session: Session | None = None) -> Ended:
     """Judge a run by its events; `page` is its address in the Temporal UI."""
     seen = overview_of(events)
     status = Status(seen.state.status)
@@ -49,13 +55,18 @@ def ended(events: Sequence[Recorded], page: str) -> Ended:
     error = _error(seen, status)
     if error is not None and refusal:
         error.details = {**error.details, "problems": _problems(events)}
-    return Ended(seen, profile_of(events), page, exit_status, error)
+    session = session or Session()
+    closed = bool(events) and events[-1].fact.closes
+    left = undelivered(events, sent_to(events, session.incoming)) if closed else []
+    profile = profile_of(events)
+    return Ended(seen, profile, page, exit_status, error, session.following, tuple(left))
 
 
 def ending_json(end: Ended) -> dict[str, object]:
     """Give the run with all its figures, and the error beside it where there is one."""
     found: dict[str, object] = {"ok": end.error is None, **end.seen.flat()}
     found |= {"profile": end.profile, "ui": end.page, "exit": end.exit}
+    found |= {"following": end.following, "undelivered": list(end.left)}
     return found if end.error is None else {**found, "error": to_json(end.error)["error"]}
 
 

@@ -19,8 +19,9 @@ from legato.cli.console import run_async
 from legato.cli.ending import ended, ending_json
 from legato.cli.screens.ending import ending_screen
 from legato.cli.screens.timeline import line_screen
+from legato.cli.spelling import spelled
 from legato.door import check_request, launch, wait
-from legato.readings import read_run
+from legato.readings import read_run, read_session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -99,7 +100,7 @@ def _say_accepted(call: Call, door: Door, fact: RunAccepted) -> None:
     row: dict[str, object] = {"ok": True, "run_id": fact.run_id, "workflow_id": fact.workflow_id}
     row |= {"status": "queued", "agent": fact.agent, "session": fact.session, "ui": page}
     said = f"accepted: {fact.run_id}\nfollow it with `legato log {fact.run_id} --follow`"
-    call.show(row, lambda: Text(said))
+    call.show(row, lambda: Text(spelled(said)))
 
 
 async def follow_to_end(call: Call, door: Door, run_id: str) -> int:
@@ -118,7 +119,8 @@ async def followed(call: Call, door: Door, run_id: str) -> Ended:
     events = await read_run(door.ledger, run_id)
     accepted = teller.run.accepted
     workflow = accepted.workflow_id if accepted is not None else ""
-    return ended(events, page_of(door, workflow, teller.run.temporal_runs))
+    session = await read_session(door.ledger, events)
+    return ended(events, page_of(door, workflow, teller.run.temporal_runs), session)
 
 
 def page_of(door: Door, workflow_id: str, temporal_runs: Sequence[str]) -> str:

@@ -9,17 +9,19 @@ from rich.text import Text
 
 from domain.codec import decode_object
 from domain.events import encode
+from domain.runs.messages import told_with_messages
 from domain.runs.recorded import short, stamp
 from domain.runs.timeline import Timeline
 from legato.cli.console import Call, json_option, run_async
 from legato.cli.screens.timeline import line_screen
 from legato.door import follow
-from legato.readings import find_run, read_run
+from legato.readings import find_run, read_run, read_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from domain.runs.recorded import Recorded
+    from legato.readings import Session
 
 
 @click.command("log")
@@ -41,11 +43,14 @@ def log_command(call: Call, run: str, *, following: bool, raw: bool) -> int:
             timeline = Timeline()
             if not following:
                 events = await read_run(door.ledger, run_id)
-                _all(call, run_id, events, timeline, raw=raw)
+                _all(call, run_id, events, await read_session(door.ledger, events), raw=raw)
                 return
             async for batch in follow(door, run_id):
                 for event in batch:
                     _one(call, event, timeline, raw=raw)
+            session = await read_session(door.ledger, await read_run(door.ledger, run_id))
+            if session.following:
+                call.progress(f"run {session.following} follows")
 
     run_async(work())
     return 0
@@ -72,14 +77,18 @@ def event_line(event: Recorded, *, whole: bool = False) -> Text:
 
 
 def _all(
-    call: Call, run_id: str, events: Iterable[Recorded], timeline: Timeline, *, raw: bool
+    call: Call, run_id: str, events: Sequence[Recorded], session: Session, *, raw: bool
 ) -> None:
     if call.json:
         rows = [event_json(event) for event in events]
         call.write_json({"ok": True, "run_id": run_id, "events": rows}, indent=2)
         return
-    for event in events:
-        _one(call, event, timeline, raw=raw)
+    if raw:
+        for event in events:
+            call.out.print(event_line(event, whole=True), soft_wrap=True)
+        return
+    for line in told_with_messages(events, session.incoming, session.following):
+        call.out.print(line_screen(line), soft_wrap=True)
 
 
 def _one(call: Call, event: Recorded, timeline: Timeline, *, raw: bool) -> None:

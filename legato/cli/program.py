@@ -89,6 +89,7 @@ def main() -> NoReturn:
 def run_program(arguments: Sequence[str]) -> int:
     """Run one command; gives the exit status, everything else has been said."""
     call = Call(json="--json" in arguments)
+    arguments = arguments or ["--help"]
     broken = [n for n, text in enumerate(arguments, 1) if not _is_text(text)]
     if broken:
         return _fail(call, _no_text(broken))

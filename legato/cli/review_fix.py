@@ -15,6 +15,7 @@ from legato.cli.follow import INTERRUPTED, followed, interruption, page_of
 from legato.cli.run import MODEL_HELP, SKILL_HELP, Limits, budget_of, limit_options
 from legato.cli.screens.change import change_screen
 from legato.cli.screens.ending import ending_screen
+from legato.cli.spelling import spelled
 from legato.door import launch, new_id
 from legato.readings import find_run
 from legato.review_fix import (
@@ -105,7 +106,7 @@ def _start(call: Call, prepared: Prepared, *, detach: bool) -> int:
         return run_async(_run(call, request, tree, run_id, accepted, detach=detach))
     except KeyboardInterrupt:
         call.fail(interruption(run_id, accepted=bool(accepted)))
-        call.progress(f"once it has ended: {finish_command(run_id)}")
+        call.progress(spelled(f"once it has ended: `{finish_command(run_id)}`"))
         return INTERRUPTED
     except Exception:
         if not accepted:
@@ -152,7 +153,7 @@ def _say_detached(call: Call, door: Door, fact: RunAccepted, tree: Tree | None) 
     row |= {"ui": page_of(door, fact.workflow_id, ()), "workspace": fact.request.workspace}
     row |= {"branch": tree.branch if tree else "", "finish": finish_command(run_id)}
     said = f"accepted: {run_id}\nfollow it with `legato log {run_id} --follow`\n"
-    call.show(row, lambda: Text(f"{said}once it has ended: `{finish_command(run_id)}`"))
+    call.show(row, lambda: Text(spelled(f"{said}once it has ended: `{finish_command(run_id)}`")))
 
 
 def _result(end: Ended, finished: Finished | None, run_id: str) -> dict[str, object]:
@@ -165,5 +166,5 @@ def _result(end: Ended, finished: Finished | None, run_id: str) -> dict[str, obj
 def _screen(end: Ended, finished: Finished | None, run_id: str) -> RenderableType:
     if finished is None:
         said = f"once it has ended: `{finish_command(run_id)}`"
-        return Group(ending_screen(end), Text(said))
+        return Group(ending_screen(end), Text(spelled(said)))
     return Group(ending_screen(end), change_screen(finished))

@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Group
 
+from domain.runs.messages import told_with_messages
 from domain.runs.recorded import Recorded
-from domain.runs.timeline import lines
 from legato.addresses import run_page
 from legato.cli.console import Call, json_option, plain, run_async
 from legato.cli.log import event_json, event_line
 from legato.cli.screens.overview import run_screen
 from legato.cli.screens.request import request_screen
-from legato.readings import answer_command, find_run, overview_of, profile_of, read_run
+from legato.readings import (
+    Session,
+    answer_command,
+    find_run,
+    overview_of,
+    profile_of,
+    read_run,
+    read_session,
+)
 from legato.requests import read_request
 
 if TYPE_CHECKING:
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 
     from domain.runs.overview import Overview
     from domain.runs.sent import Sent
+    from domain.runs.timeline import Line
 
 
 @dataclass(frozen=True)
@@ -31,11 +40,17 @@ class Shown:
 
     events: list[Recorded]
     page: str
+    session: Session
 
     @property
     def seen(self) -> Overview:
         """Fold the events."""
         return overview_of(self.events)
+
+    @property
+    def told(self) -> tuple[Line, ...]:
+        """Tell the run with the messages sent to it."""
+        return told_with_messages(self.events, self.session.incoming, self.session.following)
 
 
 @click.command("show")
@@ -72,7 +87,7 @@ async def _read(call: Call, run: str) -> Shown:
         newest = what.temporal_runs[-1] if what.temporal_runs else ""
         stack = door.stack
         page = run_page(stack.ui_address, stack.temporal_namespace, what.workflow_id, newest)
-        return Shown(events, page)
+        return Shown(events, page, await read_session(door.ledger, events))
 
 
 async def _request(call: Call, run: str, number: int) -> Sent:
@@ -82,8 +97,7 @@ async def _request(call: Call, run: str, number: int) -> Sent:
 
 
 def _screen(shown: Shown, *, events: bool) -> RenderableType:
-    told = lines(shown.events)
-    screen = run_screen(shown.seen, profile_of(shown.events), told, shown.page)
+    screen = run_screen(shown.seen, profile_of(shown.events), shown.told, shown.page)
     if not events:
         return screen
     return Group(screen, *(event_line(event) for event in shown.events))
@@ -102,7 +116,8 @@ def _run_json(shown: Shown) -> dict[str, object]:
         "open_questions": questions,
         "profile": profile_of(shown.events),
         "ui": shown.page,
-        "timeline": plain(lines(shown.events)),
+        "following": shown.session.following,
+        "timeline": plain(shown.told),
     }
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
+from domain.ids import derived_run_id
 from legato.cli.console import Call, json_option, run_async
 from legato.door import answer, new_id, send, stop
-from legato.readings import find_run
+from legato.readings import find_run, read_run, read_session
 
 if TYPE_CHECKING:
     from ledger.accept import Accepted
@@ -33,8 +34,12 @@ def send_command(call: Call, run: str, message: str, *, later: bool) -> int:
             return run_id, sent
 
     run_id, accepted = run_async(work())
-    when = "after its end, in the session's next run" if later else "at its next step"
-    _say(call, run_id, accepted, f"accepted: {run_id} is given it {when}", later=later)
+    said, more = f"accepted: {run_id} is given it at its next step", dict[str, object]()
+    if later:
+        following = next_run(accepted)
+        said = f"accepted: after the end of {run_id} it starts the session's next run, {following}"
+        more = {"following": following}
+    _say(call, run_id, accepted, said, later=later, **more)
     return 0
 
 
@@ -73,19 +78,29 @@ def stop_command(call: Call, run: str, reason: str) -> int:
     A run whose Temporal workflow is closed or gone is ended in the ledger.
     """
 
-    async def work() -> tuple[str, Accepted]:
+    async def work() -> tuple[str, Accepted, bool]:
         async with call.door() as door:
             run_id = await find_run(door.ledger, run)
-            return run_id, await stop(door, run_id, reason, submission=new_id())
+            accepted = await stop(door, run_id, reason, submission=new_id())
+            session = await read_session(door.ledger, await read_run(door.ledger, run_id))
+            return run_id, accepted, session.for_later
 
-    run_id, accepted = run_async(work())
+    run_id, accepted, waiting = run_async(work())
     ended = accepted.run.ended
     said = f"accepted: {run_id} is being stopped"
     if ended is not None:
         said = f"ended: {run_id} is {ended.status} ({ended.reason}): Temporal would not end it"
     status = ended.status if ended is not None else "stopping"
+    if waiting:
+        said += f"\nmessages for later wait: they start run {next_run(accepted)} after its end"
     _say(call, run_id, accepted, said, reason=reason, status=status)
     return 0
+
+
+def next_run(accepted: Accepted) -> str:
+    """Name the run that messages for later start once this one has ended."""
+    first = accepted.run.accepted
+    return "" if first is None else derived_run_id(first.slot, str(first.n + 1))
 
 
 def _say(call: Call, run_id: str, accepted: Accepted, said: str, **more: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.stack import LiveStack, calls, text
+from tests.support.stack import LiveStack, calls, text, until
 
 QUESTION = {"question": "Which colour?", "choices": ["red", "blue"]}
 
@@ -79,3 +79,24 @@ def test_a_message_steers_the_run_at_its_next_step(stack: LiveStack) -> None:
     assert (sent.code, sent.json["later"]) == (0, False)
     assert stack.reaches(model, "completed")
     assert stack.row(model)["steps"] == 2
+    told = stack.inside("log", str(stack.row(model)["run_id"])).out
+    assert "message accepted from person:" in told
+    assert "message delivered: take the other one" in told
+
+
+def test_a_message_for_later_names_the_run_that_it_starts_after_a_stop(stack: LiveStack) -> None:
+    model = stack.script("later", text("slow", delay_seconds=60))
+    stack.inside("run", "generic", "go", "-m", model, "--detach")
+    assert stack.reaches(model, "running")
+    run_id = str(stack.row(model)["run_id"])
+
+    sent = stack.inside("--json", "send", run_id, "and then this", "--later")
+    stopped = stack.inside("stop", run_id)
+    following = sent.json["following"]
+
+    assert f"they start run {following}" in stopped.out
+    assert until(lambda: any(row["run_id"] == following for row in stack.rows()))
+    shown = stack.inside("show", run_id).out
+    assert "1 message was not delivered: and then this" in shown
+    assert f"run {following} follows" in shown
+    stack.inside("stop", following)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from domain.runs.recorded import short
 from legato.cli.screens.overview import headline, question_screen, spent_text
 from legato.cli.screens.stack import facts
 
@@ -33,5 +34,7 @@ def ending_screen(end: Ended, files: Sequence[str] | None = None) -> RenderableT
     rows = [("changed", changed), ("spent", spent_text(seen))]
     if end.error is not None and end.error.code != "waits_for_person":
         rows.append(("next", end.error.next))
+    rows += [("not delivered", "\n".join(short(one) for one in end.left))]
+    rows += [("followed by", f"run {end.following}" if end.following else "")]
     rows += [("see", f"legato show {seen.identity.run_id}"), ("Temporal UI", end.page)]
     return Group(*shown, facts(rows))

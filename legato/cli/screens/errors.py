@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
 
+from legato.cli.spelling import spelled
+
 if TYPE_CHECKING:
     from domain.errors import LegatoError
 
@@ -22,7 +24,7 @@ def error_screen(error: LegatoError) -> Text:
     if error.cause and not several and error.cause not in error.message:
         text.append("  cause: ", style="bold").append(f"{error.cause}\n")
     if error.next:
-        text.append("  next: ", style="bold").append(error.next)
+        text.append("  next: ", style="bold").append(spelled(error.next))
     text.rstrip()
     return text
 

@@ -104,7 +104,12 @@ def spent_text(seen: Overview) -> str:
     money = f"${cost.cost}"
     if cost.cost_unknown:
         money += f" and {cost.cost_unknown} model calls of unknown price"
-    return f"{cost.steps} model calls, {cost.calls} tool calls, {cost.tokens} tokens, {money}"
+    steps, calls = _count(cost.steps, "model call"), _count(cost.calls, "tool call")
+    return f"{steps}, {calls}, {_count(cost.tokens, 'token')}, {money}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _identity(seen: Overview, profile: str) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from legato.cli.screens.overview import status_text
+from legato.cli.spelling import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,7 @@ SHORT = 13
 def runs_screen(listed: Listed) -> RenderableType:
     """Show runs, one a line."""
     if not listed.rows:
-        return Text('no runs yet; start one with `legato run AGENT "message"`')
+        return Text(spelled('no runs yet; start one with `legato run AGENT "message"`'))
     table = _table("run", "status", "agent", "workspace", "begun (UTC)", "items", "tokens", "cost")
     for row in listed.rows:
         waits = f" ({row['waiting_on']})" if row["waiting_on"] else ""
@@ -40,7 +41,7 @@ def runs_screen(listed: Listed) -> RenderableType:
             str(row["tokens"]),
             cost,
         )
-    more = Text("older runs are left out; `legato runs --all` lists them", style="dim")
+    more = Text(spelled("older runs are left out; `legato runs --all` lists them"), style="dim")
     return Group(table, more) if listed.more else table
 
 

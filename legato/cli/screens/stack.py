@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from legato.cli.spelling import spelled
 from legato.settings import without_password
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def stack_screen(status: StackStatus, home: Path) -> RenderableType:
     shown: list[RenderableType] = [head, facts(_addresses(status, home))]
     if status.reason is not None:
         shown.append(Text(f"why: {status.reason.message} {status.reason.cause}".rstrip()))
-        shown.append(Text(f"next: {status.reason.next}"))
+        shown.append(Text(spelled(f"next: {status.reason.next}")))
     if status.parts:
         shown.append(_parts(status.parts))
     return Group(*shown)
@@ -37,7 +38,7 @@ def stack_screen(status: StackStatus, home: Path) -> RenderableType:
 
 def facts(rows: Iterable[tuple[str, str]]) -> Text:
     """Show names and values in two columns, addresses unbroken; empty values are left out."""
-    filled = [(name, value) for name, value in rows if value]
+    filled = [(name, spelled(value)) for name, value in rows if value]
     wide = max((len(name) for name, _ in filled), default=0) + 2
     text = Text(no_wrap=True, overflow="ignore")
     for name, value in filled:
