@@ -19,46 +19,63 @@ from ledger.migrate import migrate
 from legato.embedded import down, ensure_up
 from legato.leave import leave
 from legato.settings import load_settings
+from tests.support.canaries import CANARY
 from tests.support.rig import PERSON, ROOT, Rig, rig_of
 
 HISTORIES = ROOT / "tests" / "histories"
 
-READ_AND_WRITE = """
+READ_AND_WRITE = f"""
+steps:
+  - text: I look first {CANARY}
+    calls:
+      - {{tool: read_file, arguments: {{path: b.txt}}}}
+      - {{tool: list_files, arguments: {{}}}}
+      - {{tool: write_file, arguments: {{path: a.txt, content: "new {CANARY}"}}}}
+      - {{tool: "made up {CANARY}", arguments: {{text: "{CANARY}"}}}}
+      - {{tool: write_file, arguments: {{path: c.txt, content: "new {CANARY}"}}}}
+  - text: done {CANARY}
+"""
+ASK = f"""
 steps:
   - calls:
-      - {tool: list_files, arguments: {}}
-      - {tool: write_file, arguments: {path: a.txt, content: "new"}}
-  - text: done
+      - tool: ask_human
+        arguments: {{question: "Which {CANARY}?", choices: [red, "blue {CANARY}"]%s}}
+  - text: thank you {CANARY}
 """
-ASK = """
+SLOW = f"steps: [{{text: slowly {CANARY}, delay_seconds: 30}}]"
+ONCE = f"""
 steps:
-  - calls: [{tool: ask_human, arguments: {question: "Which?", choices: [red, blue]%s}}]
-  - text: thank you
+  - calls: [{{tool: count_once, arguments: {{path: "%s", text: "{CANARY}", then: raise}}}}]
+  - text: done {CANARY}
 """
-SLOW = "steps: [{text: slowly, delay_seconds: 30}]"
-ONCE = """
+REPAIR = f"""
 steps:
-  - calls: [{tool: count_once, arguments: {path: "%s", text: x, then: raise}}]
-  - text: done
+  - text: done {CANARY}
+  - calls: [{{tool: write_file, arguments: {{path: mended, content: "{CANARY}"}}}}]
+  - text: mended {CANARY}
 """
-REPAIR = """
+FULL = f"""
 steps:
-  - text: done
-  - calls: [{tool: write_file, arguments: {path: mended, content: "yes"}}]
-  - text: mended
+  - text: at last {CANARY}
+    fail: {{code: rate_limited, disposition: capacity, retry_after: 2, partial: "{CANARY}"}}
 """
-TURNS = """
+FAILS = f"""
+steps:
+  - fail: {{code: content_filtered, disposition: refuse, partial: "{CANARY}"}}
+"""
+TURNS = f"""
 repeat: true
 steps:
-  - calls: [{tool: list_files, arguments: {}}]
-  - text: done
+  - calls: [{{tool: list_files, arguments: {{}}}}]
+  - text: done {CANARY}
 """
 
 Scenario = Callable[[Rig], Awaitable[str]]
 
 
 async def completed(rig: Rig) -> str:
-    run_id = await rig.launch(model=rig.script(READ_AND_WRITE))
+    (rig.workspace / "b.txt").write_text(f"b says {CANARY}\n")
+    run_id = await rig.launch(model=rig.script(READ_AND_WRITE), message=f"go {CANARY}")
     await rig.ended(run_id)
     return run_id
 
@@ -72,7 +89,7 @@ async def _asked(rig: Rig) -> tuple[str, str]:
 
 async def answered(rig: Rig) -> str:
     run_id, input_id = await _asked(rig)
-    await accept_answer(rig.ledger, PERSON, run_id, "s", input_id, "blue", owner=True)
+    await accept_answer(rig.ledger, PERSON, run_id, "s", input_id, f"blue {CANARY}", owner=True)
     await rig.ended(run_id)
     return run_id
 
@@ -85,7 +102,7 @@ async def expired(rig: Rig) -> str:
 
 async def stopped_in_wait(rig: Rig) -> str:
     run_id, _ = await _asked(rig)
-    await accept_stop(rig.ledger, PERSON, run_id, "s", "enough")
+    await accept_stop(rig.ledger, PERSON, run_id, "s", f"enough {CANARY}")
     await rig.ended(run_id)
     return run_id
 
@@ -98,7 +115,7 @@ async def _in_model(rig: Rig) -> str:
 
 async def stopped_in_model_call(rig: Rig) -> str:
     run_id = await _in_model(rig)
-    await accept_stop(rig.ledger, PERSON, run_id, "s", "enough")
+    await accept_stop(rig.ledger, PERSON, run_id, "s", f"enough {CANARY}")
     await rig.ended(run_id)
     return run_id
 
@@ -132,17 +149,33 @@ async def unknown_effect(rig: Rig) -> str:
 
 async def repaired(rig: Rig) -> str:
     items = (
-        Item(kind="message", name="work", text="work"),
-        Item(kind="prevalidation", name="check", checks=(CommandCheck(command="test -f mended"),)),
+        Item(kind="message", name="work", text=f"work {CANARY}"),
+        Item(
+            kind="prevalidation",
+            name="check",
+            checks=(CommandCheck(command=f"echo '{CANARY}'; test -f mended"),),
+        ),
     )
     run_id = await rig.launch(model=rig.script(REPAIR), items=items)
     await rig.ended(run_id)
     return run_id
 
 
+async def waited_for_capacity(rig: Rig) -> str:
+    run_id = await rig.launch(model=rig.script(FULL))
+    await rig.ended(run_id)
+    return run_id
+
+
+async def failed(rig: Rig) -> str:
+    run_id = await rig.launch(model=rig.script(FAILS))
+    await rig.ended(run_id)
+    return run_id
+
+
 async def continued_as_new(rig: Rig) -> str:
     rig.most_events = 60
-    items = tuple(Item(kind="message", name=f"turn {n}", text="go") for n in range(8))
+    items = tuple(Item(kind="message", name=f"turn {n}", text=f"go {CANARY}") for n in range(8))
     run_id = await rig.launch(model=rig.script(TURNS), items=items)
     await rig.ended(run_id)
     rig.most_events = 2000
@@ -156,7 +189,7 @@ async def refused(rig: Rig) -> str:
 
 
 async def pipeline(rig: Rig) -> str:
-    run_id = await rig.launch(role="check-and-fix", message="", checks=("true",))
+    run_id = await rig.launch(role="check-and-fix", message="", checks=(f"echo '{CANARY}'",))
     await rig.ended(run_id)
     return run_id
 
@@ -171,6 +204,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     operator_signals,
     unknown_effect,
     repaired,
+    waited_for_capacity,
+    failed,
     continued_as_new,
     refused,
     pipeline,
