@@ -30,7 +30,7 @@ LEGATO, BARE = NAMES[:2]
 FIGURES = ("turn", "history", "start", "stop", "all")
 FAILED, REFUSED = 1, 2
 TURNS = 50
-TABLE_ROUNDS = 5
+TABLE_TURNS, TABLE_ROUNDS = 30, 5
 DESCRIPTION = """\
 Times a conversation: a turn is a message, a model call that asks for one tool, its result and
 a model call that answers, 2,000 characters each; the model answers at once. Starts a stack of
@@ -129,7 +129,7 @@ async def _turns(
 async def _everything(asked: Asked) -> int:
     """Measure all figures and print one table; a rival that cannot be had is left out."""
     table = Table()
-    turns = Asked((), asked.turns or TURNS, asked.runs, asked.rounds or TABLE_ROUNDS, "turn")
+    turns = Asked((), asked.turns or TABLE_TURNS, asked.runs, asked.rounds or TABLE_ROUNDS, "turn")
     async with AsyncExitStack() as until:
         place = await until.enter_async_context(cluster(with_worker=True))
         measures = {name: await opened(name, place, until) for name in (LEGATO, BARE)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bench.cluster import progress
 from bench.measured import Value
 
 
@@ -19,7 +21,8 @@ class Table:
     notes: list[str] = field(default_factory=list[str])
 
     def take(self, values: Mapping[str, Value]) -> None:
-        """Take one measured line."""
+        """Take one measured line, and show it while the rest is measured."""
+        progress(json.dumps(values))
         self.lines.append(values)
 
     def note(self, text: str) -> None:
