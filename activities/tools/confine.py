@@ -4,10 +4,9 @@ Confined, a command sees the whole file system read-only, except: its workspace 
 for a Writer, with the git folder of a linked worktree, but for what `sealed` lists), a
 private /tmp with its HOME in it, and a minimal /dev. Hidden are the protected paths
 (Legato's home and stores), /run (sockets of daemons that would do its bidding) and the
-credentials in the user's home. It
-runs in a process namespace of its own: it sees and signals no process outside, and
-nothing of it outlives it. Its network is its own, with nothing but a loopback of its own,
-unless the view grants the machine's: servers on the machine's loopback are out of reach.
+credentials in the user's home. It runs in a process namespace of its own: it sees and
+signals no process outside, and nothing of it outlives it. Its network is a loopback of its
+own, unless the view grants the machine's: servers of the machine are out of reach.
 """
 
 from __future__ import annotations
