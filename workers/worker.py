@@ -6,6 +6,7 @@ import asyncio
 import signal
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import structlog
@@ -41,6 +42,9 @@ AGENT_QUEUE = "agent"
 PRICED = "openai:gpt-4o"
 """Any name with a price: looking it up loads the price list, off the event loop."""
 
+BUILD = f"legato-{version('legato')}"
+"""Given, since the SDK would else compile and hash every loaded module at the start."""
+
 MOST_RUNS_KEPT = 200
 MOST_ACTIVITIES = 50
 GRACE = timedelta(seconds=5)
@@ -70,6 +74,7 @@ def build_worker(client: Client, world: World, queue: str) -> Worker:
         task_queue=queue,
         workflows=[AgentRun],
         activities=activities_of(world),
+        build_id=BUILD,
         workflow_runner=runner,
         interceptors=[ActivitySurround()],
         max_cached_workflows=MOST_RUNS_KEPT,

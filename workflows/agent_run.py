@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
@@ -239,7 +240,8 @@ class AgentRun:
                 continue
             except ActivityError:
                 workflow.logger.exception("close_run failed and is tried again")
-                await workflow.sleep(AGAIN)
+                with suppress(asyncio.CancelledError):
+                    await workflow.sleep(AGAIN)
                 handle = calls.close_run(CloseInput(self._run, ending))
                 continue
             show(closed.status, "")
