@@ -111,6 +111,24 @@ def test_everything_wrong_in_the_file_is_told_at_once(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("allow", "allowed"), [('["all"]', True), ("[]", False)])
+def test_the_network_is_closed_to_commands_unless_the_workspace_allows_it(
+    folder: Path, allow: str, *, allowed: bool
+) -> None:
+    (folder / ".legato").mkdir(exist_ok=True)
+    (folder / ".legato" / "workspace.toml").write_text(f"[network]\nallow = {allow}\n")
+
+    assert read_declared(folder).network is allowed
+
+
+def test_half_a_network_is_refused(folder: Path) -> None:
+    (folder / ".legato").mkdir(exist_ok=True)
+    (folder / ".legato" / "workspace.toml").write_text('[network]\nallow = ["example.org"]\n')
+
+    with pytest.raises(LegatoError, match="network"):
+        read_declared(folder)
+
+
 def test_a_file_that_is_no_toml_is_refused(folder: Path) -> None:
     declare(folder, "[checks")
     with pytest.raises(LegatoError) as caught:
