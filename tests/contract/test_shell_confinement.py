@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from activities.tools import confine
 from activities.tools.confine import Level
 from tests.support.commands import command_in, folder_in, offered, run_text, without_namespaces
+from tests.support.interpreter import PYTHON
 
 _ROOT = Path(__file__).parents[2]
 _IDENTITY = {
@@ -176,7 +176,7 @@ def test_without_network_only_the_loopback_is_there(tmp_path: Path, level: Level
         'import socket; s = socket.create_server(("127.0.0.1", 0)); '
         'socket.create_connection(s.getsockname()); print("reached")'
     )
-    text = f"tail -n +3 /proc/net/dev | cut -d: -f1; '{sys.executable}' -c '{connect}'"
+    text = f"tail -n +3 /proc/net/dev | cut -d: -f1; '{PYTHON}' -c '{connect}'"
     command = command_in(tmp_path, text, level=level)
     _, output = run_text(command, folder_in(tmp_path))
     assert output.split() == ["lo", "reached"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import pytest
 
 from activities.tools.confine import Level
 from tests.support.commands import command_in, folder_in, offered, run_text
+from tests.support.interpreter import PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def server() -> Iterator[socket.socket]:
 
 
 def _python(text: str) -> str:
-    return f"'{sys.executable}' -c '{text.replace(chr(39), chr(34))}'"
+    return f"'{PYTHON}' -c '{text.replace(chr(39), chr(34))}'"
 
 
 def test_a_command_does_not_reach_a_server_on_the_loopback_of_the_machine(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import TYPE_CHECKING
+
+from tests.support.interpreter import PYTHON
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHECK = f"{sys.executable} check.py"
+CHECK = f"{PYTHON} check.py"
 """Passes where `value.txt` holds the word right; counts its runs in runs.log."""
 
 _CHECK_PY = """\

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
+from tests.support.interpreter import PYTHON
 from tests.support.repositories import CHECK, git, repository
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.support.stack import LiveStack
 
-FIX = f"{sys.executable} fix.py"
+FIX = f"{PYTHON} fix.py"
 MAKEFILE = f"test:\n\t{CHECK}\nformat:\n\t{FIX}\n"
 
 
