@@ -147,7 +147,7 @@ class Rig:
         return fold(await self.facts(run_id))
 
     async def until(
-        self, run_id: str, true: Callable[[Run], bool], *, seconds: float = 60.0
+        self, run_id: str, true: Callable[[Run], bool], *, seconds: float = 90.0
     ) -> Run:
         """Wait until something is true of a run; fails with its last facts and the logs."""
         give_up = time.monotonic() + seconds
@@ -167,7 +167,7 @@ class Rig:
         logs = [worker.log.read_text()[-3000:] for worker in self.workers[-2:]]
         return "\n".join((f"last facts: {facts[-10:]}", f"{len(self.workers)} workers", *logs))
 
-    async def ended(self, run_id: str, *, seconds: float = 60.0) -> Run:
+    async def ended(self, run_id: str, *, seconds: float = 90.0) -> Run:
         """Wait until a run has ended."""
         return await self.until(run_id, lambda run: run.ended is not None, seconds=seconds)
 

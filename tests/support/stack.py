@@ -186,7 +186,7 @@ def live_stack(home: Path, files: Path, **environment: str) -> Generator[LiveSta
         asyncio.run(down(load_settings(variables)))
 
 
-def until(fact: Callable[[], bool], *, seconds: float = 20.0) -> bool:
+def until(fact: Callable[[], bool], *, seconds: float = 60.0) -> bool:
     """Wait until a fact holds; False where it does not in time."""
     end = time.monotonic() + seconds
     while not fact():

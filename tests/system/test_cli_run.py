@@ -99,7 +99,7 @@ def test_a_key_that_the_worker_lacks_is_told_with_the_way_to_give_it(stack: Live
 
 
 def test_an_interrupted_follower_leaves_the_run_and_says_how_to_stop_it(stack: LiveStack) -> None:
-    model = stack.script("interrupted", text("slow", delay_seconds=30))
+    model = stack.script("interrupted", text("slow", delay_seconds=90))
     following = stack.start("--json", "run", "generic", "go", "-m", model)
     assert stack.reaches(model, "running")
 
