@@ -170,6 +170,7 @@ async def test_a_call_that_ends_after_all_closes_the_question_about_it(asking: R
     assert run.unknown == ()
 
 
+@pytest.mark.slow
 async def test_an_outcome_that_comes_after_a_persons_word_changes_nothing(asking: Rig) -> None:
     run_id = await counting(asking, "dawdle", "count_briefly")
     question = await asked(asking, run_id)
