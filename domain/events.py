@@ -11,22 +11,12 @@ from domain.agents.definition import RuntimeConfig
 from domain.agents.request import AgentRequest
 from domain.codec import Json, canonical, decode_object
 from domain.errors import bug
-from domain.runs.conversation import CallRequest, Frozen, Native, Text, Usage
+from domain.event import AtCall, AtRequest, AtStep, Event, Use
+from domain.runs.conversation import CallRequest, Native, Text, Usage
 from domain.runs.inputs import How, Question
 from domain.runs.sequence import Item
+from domain.slot_events import SessionReleased, SessionTaken, SlotReleased, SlotTaken
 from domain.tools.results import Outcome
-
-
-class Use(StrEnum):
-    """What a second append of one event id means.
-
-    `same`: the writer repeats a command: equal content gives the first result, other
-    content is `idempotency_mismatch`. `first`: writers compete: the loser is given the
-    winner's event and goes on from it.
-    """
-
-    SAME = "same"
-    FIRST = "first"
 
 
 class Entry(StrEnum):
@@ -38,41 +28,6 @@ class Entry(StrEnum):
     CHAT = "chat"
     CONVERTED = "converted_chat"
     API = "api"
-
-
-class Event(Frozen):
-    """What all facts share."""
-
-    use: ClassVar[Use] = Use.FIRST
-    version: ClassVar[int] = 1
-    after_end: ClassVar[bool] = False
-    closes: ClassVar[bool] = False
-    keys: ClassVar[tuple[str, ...]] = ()
-
-    def key(self) -> str:
-        """Give the part of the event id that comes from the run's own coordinates."""
-        return ".".join(str(getattr(self, name)) for name in self.keys)
-
-
-class AtStep(Event):
-    """A fact of one model step; turn and step count from 1 over the whole run."""
-
-    turn: int
-    step: int
-
-
-class AtRequest(AtStep):
-    """A fact of one model request; `n` counts from 1 within the step."""
-
-    keys: ClassVar[tuple[str, ...]] = ("turn", "step", "n")
-    n: int
-
-
-class AtCall(AtStep):
-    """A fact of one call; `position` counts from 0 within the response."""
-
-    keys: ClassVar[tuple[str, ...]] = ("turn", "step", "position")
-    position: int
 
 
 class RunAccepted(Event):
@@ -361,42 +316,6 @@ class MessageAccepted(Event):
     run_id: str
 
 
-class SlotTaken(Event):
-    """A run holds the slot as its n-th holder."""
-
-    keys: ClassVar[tuple[str, ...]] = ("n",)
-    use: ClassVar[Use] = Use.SAME
-    type: Literal["slot.taken"] = "slot.taken"
-    run_id: str
-    n: int
-
-
-class SlotReleased(Event):
-    """The n-th holder gave the slot back."""
-
-    keys: ClassVar[tuple[str, ...]] = ("n",)
-    type: Literal["slot.released"] = "slot.released"
-    run_id: str
-    n: int
-
-
-class SessionTaken(Event):
-    """A run holds the session."""
-
-    keys: ClassVar[tuple[str, ...]] = ("run_id",)
-    use: ClassVar[Use] = Use.SAME
-    type: Literal["session.taken"] = "session.taken"
-    run_id: str
-
-
-class SessionReleased(Event):
-    """A run gave the session back."""
-
-    keys: ClassVar[tuple[str, ...]] = ("run_id",)
-    type: Literal["session.released"] = "session.released"
-    run_id: str
-
-
 class FindingRecorded(AtCall):
     """A finding, by its stable fingerprint; filing it again updates it."""
 
@@ -495,3 +414,16 @@ def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
             f"this build reads {fact.version}",
         )
     return fact
+
+
+__all__ = [  # those that stand in other modules; the union is whole here
+    "AtCall",
+    "AtRequest",
+    "AtStep",
+    "Event",
+    "SessionReleased",
+    "SessionTaken",
+    "SlotReleased",
+    "SlotTaken",
+    "Use",
+]
