@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ Json: TypeAlias = (
     "bool | int | float | str | list[Json] | tuple[Json, ...] | dict[str, Json] | None"
 )
 
+_LONE = re.compile("[\ud800-\udfff]")
 _TOO_DEEP = "the value is nested too deeply"
 
 
@@ -60,8 +62,8 @@ def digest_bytes(data: bytes) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Make text storable as UTF-8: a lone surrogate becomes U+FFFD."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    """Make text storable as UTF-8: each lone surrogate becomes one U+FFFD."""
+    return _LONE.sub("\ufffd", text)
 
 
 def _loaded(data: bytes | str) -> object:

@@ -110,6 +110,7 @@ _BY_CODE = {
     "run_not_found": Rule(exit=4, http=404, retry=False),
     "run_ambiguous": Rule(exit=4, http=404, retry=False),
     "request_not_found": Rule(exit=4, http=404, retry=False),
+    "input_ambiguous": Rule(exit=4, http=404, retry=False),
     "input_not_found": Rule(exit=4, http=404, retry=False),
     "agent_not_found": Rule(exit=4, http=404, retry=False),
     "workspace_not_found": Rule(exit=4, http=404, retry=False),

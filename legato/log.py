@@ -6,19 +6,16 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
-from traceback import walk_tb
 from typing import TYPE_CHECKING, cast
 
 import structlog
 
+from legato.shape import shape
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
 
     from structlog.typing import EventDict
-
-_MOST_CAUSES = 5
-_MOST_FRAMES = 30
 
 
 def configure_log() -> None:
@@ -51,32 +48,6 @@ def without_texts(_logger: object, _method: str, event: EventDict) -> EventDict:
     if isinstance(exc, BaseException):
         event["exception"] = shape(exc)
     return event
-
-
-def shape(exc: BaseException) -> list[str]:
-    """Give an exception's type, the places it came through, and the same of its causes.
-
-    Its text is left out, and so are the lines of code: arguments, keys and addresses stand
-    in such texts, and a log is read by more people than those.
-    """
-    lines: list[str] = []
-    for n, one in enumerate(_with_causes(exc)):
-        lines.append(f"{'caused by ' if n else ''}{type(one).__module__}.{type(one).__qualname__}")
-        places = [
-            f"  {frame.f_code.co_filename}:{at} {frame.f_code.co_qualname}"
-            for frame, at in walk_tb(one.__traceback__)
-        ]
-        lines += places[-_MOST_FRAMES:]
-    return lines
-
-
-def _with_causes(exc: BaseException) -> Iterator[BaseException]:
-    one: BaseException | None = exc
-    for _ in range(_MOST_CAUSES):
-        if one is None:
-            return
-        yield one
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
 
 
 class _Lines(logging.Formatter):

@@ -14,13 +14,16 @@ from domain.runs.overview import overview
 from domain.runs.recorded import Recorded, facts_of
 from domain.runs.run import OPEN
 from ledger.reads import find_streams, list_streams, read_since, read_stream
+from legato.embedded import has_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from domain.errors import LegatoError
     from domain.runs.overview import Overview
     from ledger.connect import Ledger
     from ledger.reads import Stored
+    from legato.settings import Settings
 
 LEAST_PREFIX = 8
 _AT_ONCE = 4
@@ -58,8 +61,8 @@ async def find_run(ledger: Ledger, written: str) -> str:
 
     Raises `run_not_found`, and `run_ambiguous` with all that it could be.
     """
-    wanted = written.strip().lower()
-    found = await find_streams(ledger, run_stream(wanted)) if len(wanted) >= LEAST_PREFIX else []
+    wanted = _wanted(written)
+    found = await find_streams(ledger, run_stream(wanted))
     if len(found) == 1:
         return found[0].removeprefix("run/")
     if found:
@@ -70,24 +73,36 @@ async def find_run(ledger: Ledger, written: str) -> str:
             next="write more of the run's id",
             details={"runs": ids},
         )
-    long = len(wanted) >= LEAST_PREFIX
-    raise refused(
-        "run_not_found",
-        f"there is no run {written!r}",
-        cause="" if long else f"a beginning needs at least {LEAST_PREFIX} characters",
-        next="list the runs with `legato runs`",
-    )
+    raise _no_run(written)
+
+
+def require_findable(settings: Settings, written: str) -> None:
+    """Refuse, without starting anything, an id that no run can have.
+
+    Raises `run_not_found` where it is too short, and where this home never had a ledger.
+    """
+    _wanted(written)
+    if not has_ledger(settings):
+        raise _no_run(written, f"nothing was ever started in {settings.home}")
+
+
+def _wanted(written: str) -> str:
+    wanted = written.strip().lower()
+    if len(wanted) < LEAST_PREFIX:
+        raise _no_run(written, f"a beginning needs at least {LEAST_PREFIX} characters")
+    return wanted
+
+
+def _no_run(written: str, cause: str = "") -> LegatoError:
+    said, step = f"there is no run {written!r}", "list the runs with `legato runs`"
+    return refused("run_not_found", said, cause=cause, next=step)
 
 
 async def read_run(ledger: Ledger, run_id: str) -> list[Recorded]:
     """Read a run's events; raises `run_not_found`."""
     events = [recorded(one) for one in await read_stream(ledger, run_stream(run_id))]
     if not events:
-        raise refused(
-            "run_not_found",
-            f"there is no run {run_id!r}",
-            next="list the runs with `legato runs`",
-        )
+        raise _no_run(run_id)
     return events
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
+from traceback import walk_tb
 from typing import Final, cast
 
 from domain.errors import problems
@@ -51,7 +52,8 @@ def load_plugins() -> tuple[Tool, ...]:
             "plugin_invalid",
             "plug-in tools cannot be loaded",
             found,
-            next="correct or uninstall the named distributions, then start the worker again",
+            next="correct or uninstall the named distributions (importing one tells what it says), "
+            "then start the worker again",
         )
     return tuple(tools)
 
@@ -67,7 +69,7 @@ def _load(entry: EntryPoint, found: list[str]) -> list[Tool]:
     try:
         values = _values(cast("object", entry.load()))
     except (Exception, SystemExit) as exc:  # noqa: BLE001 - foreign code may raise anything
-        found.append(f"{where}: loading {entry.value} raised {type(exc).__name__}: {exc}")
+        found.append(f"{where}: loading {entry.value} raised {_shown(exc)}")
         return []
     if not values:
         found.append(f"{where}: {entry.value} holds no tool")
@@ -79,6 +81,14 @@ def _load(entry: EntryPoint, found: list[str]) -> list[Tool]:
             tool = cast("Tool", value)
             tools.append(replace(tool, spec=replace(tool.spec, source=f"plugin:{name}")))
     return tools
+
+
+def _shown(exc: BaseException) -> str:
+    """Name what foreign code raised and where, without its text: a secret may stand in it."""
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(exc.__traceback__)]
+    theirs = [f"{file}:{line}" for file, line in places if "importlib" not in file]
+    missing = f" of {exc.name}" if isinstance(exc, ImportError) and exc.name else ""
+    return f"{type(exc).__name__}{missing} at {theirs[-1]}"
 
 
 def _values(loaded: object) -> list[object]:

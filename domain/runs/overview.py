@@ -84,7 +84,10 @@ class ItemView:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in its sequence it is: `item`, `turn`, `step`, `repair` count from 1, 0 is none."""
+    """Where in its sequence it is: `item`, `turn`, `step`, `repair` count from 1, 0 is none.
+
+    `item` is the one that it works on or, once it has ended, the one that it ended in.
+    """
 
     items: tuple[ItemView, ...]
     items_done: int
@@ -292,21 +295,20 @@ def _running(run: Run) -> str:
 
 
 def _place(run: Run, events: Sequence[Recorded]) -> Place:
-    turn = run.turn
+    turn, items = run.turn, _items(run)
+    at = -1 if turn is None else min(max(turn.item, run.items_done), len(items) - 1)
     return Place(
-        items=_items(run),
+        items=items,
         items_done=run.items_done,
-        item=0 if turn is None else turn.item + 1,
+        item=at + 1,
         turn=0 if turn is None else turn.turn,
         step=0 if run.step is None else run.step.step,
-        repair=0 if turn is None else _repairs(turn, events),
+        repair=sum(1 for one in _facts(events, TurnStarted) if _repairs(one, at)),
     )
 
 
-def _repairs(turn: TurnStarted, events: Sequence[Recorded]) -> int:
-    """Count the repair turns that the present item has had."""
-    turns = _facts(events, TurnStarted)
-    return sum(1 for one in turns if one.item == turn.item and one.origin == "repair")
+def _repairs(turn: TurnStarted, item: int) -> bool:
+    return turn.item == item and turn.origin == "repair"
 
 
 def _items(run: Run) -> tuple[ItemView, ...]:

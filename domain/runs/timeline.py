@@ -41,6 +41,7 @@ from domain.runs.pipeline import PRICES as PIPELINE
 from domain.runs.recorded import short, stamp
 from domain.runs.sequence import Item
 from domain.tools.results import Tag
+from domain.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -303,7 +304,7 @@ def _findings(fact: Fact) -> _Said | None:
             where = f" in {fact.path}" if fact.path else ""
             return 2, f"finding ({fact.severity}){where}: {short(fact.title)}", "", None
         case FindingsClaimed():
-            return 2, f"{len(fact.fingerprints)} findings claimed", "", None
+            return 2, f"{counted(len(fact.fingerprints), 'finding')} claimed", "", None
         case ReceiptWritten():
             text = f"receipt for {fact.module or 'the workspace'}: {fact.result}"
             return 2, f"{text}, {short(fact.text)}" if fact.text else text, "", None

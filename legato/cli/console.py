@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AnyCallable = TypeVar("AnyCallable", bound="Callable[..., Any]")
+Answer: TypeAlias = "tuple[Mapping[str, object], str]"
 
 
 _PICTURES = {
@@ -95,6 +96,15 @@ class Call:
         sys.stdout.write(json.dumps(plain(value), indent=indent) + "\n")
         sys.stdout.flush()
 
+    @property
+    def telling(self) -> Console:
+        """Where a run is told as it happens: what `run` answers, unless a document is wanted."""
+        return self.err if self.json else self.out
+
+    def tell(self, text: str) -> None:
+        """Tell one line of a run that is followed."""
+        self.telling.print(Text(text))
+
     def progress(self, text: str) -> None:
         """Say how far long work is, on stderr."""
         self.err.print(Text(text, style="dim"))
@@ -107,11 +117,19 @@ class Call:
             self.err.print(error_screen(error), soft_wrap=True)
 
     @asynccontextmanager
-    async def door(self) -> AsyncGenerator[Door]:
-        """Open the front door as the command line."""
-        from legato.door import open_door  # noqa: PLC0415 - help and status load no ledger
+    async def door(self, run: str | None = None) -> AsyncGenerator[Door]:
+        """Open the front door as the command line.
 
-        async with open_door(self.settings(), "cli", progress=self.progress) as opened:
+        With `run`, a run's id or beginning, nothing is started where no run can have it:
+        raises `run_not_found`.
+        """
+        from legato.door import open_door  # noqa: PLC0415 - help and status load no ledger
+        from legato.readings import require_findable  # noqa: PLC0415 - the same
+
+        settings = self.settings()
+        if run is not None:
+            require_findable(settings, run)
+        async with open_door(settings, "cli", progress=self.progress) as opened:
             yield opened
 
 
@@ -132,8 +150,39 @@ def _want_json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> 
         call.json = True
 
 
+def answering_option(
+    *names: str,
+    says: str,
+    answer: Callable[[click.Context], Answer],
+) -> Callable[[AnyCallable], AnyCallable]:
+    """Make an option that is answered in place of the command, in JSON where that is wanted.
+
+    `answer` gives the fields of the document and the same as text for people.
+    """
+
+    def say(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's own signature
+        if not value or ctx.resilient_parsing:
+            return
+        fields, said = answer(ctx)
+        call = ctx.find_object(Call)
+        if call is not None and call.json:
+            call.write_json({"ok": True, **fields}, indent=2)
+        else:
+            click.echo(said)
+        ctx.exit()
+
+    return click.option(
+        *names, is_flag=True, expose_value=False, is_eager=True, callback=say, help=says
+    )
+
+
+def _help(ctx: click.Context) -> Answer:
+    said = ctx.get_help()
+    return {"command": ctx.command_path, "help": said}, said
+
+
 def json_option(command: AnyCallable) -> AnyCallable:
-    """Let a command take `--json`."""
+    """Let a command take `--json`, which its `--help` obeys too."""
     option = click.option(
         "--json",
         is_flag=True,
@@ -142,7 +191,8 @@ def json_option(command: AnyCallable) -> AnyCallable:
         callback=_want_json,
         help="Print exactly one JSON document on stdout.",
     )
-    return option(command)
+    helping = answering_option("-h", "--help", says="Show this message.", answer=_help)
+    return option(helping(command))
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

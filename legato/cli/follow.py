@@ -91,7 +91,7 @@ async def _start(
         if to_end is None:
             _say_accepted(call, door, fact)
             return 0
-        call.progress(f"run {run_id}")
+        call.tell(f"run {run_id}")
         return await to_end(call, door, run_id)
 
 
@@ -112,9 +112,8 @@ async def follow_to_end(call: Call, door: Door, run_id: str) -> int:
 
 async def followed(call: Call, door: Door, run_id: str) -> Ended:
     """Tell a run as it happens; gives how it stands once that is over."""
-    console = call.err if call.json else call.out
-    with _spinning(console) as spinner:
-        teller = Teller(console, spinner)
+    with _spinning(call.telling) as spinner:
+        teller = Teller(call.telling, spinner)
         await wait(door, run_id, teller.tell)
     events = await read_run(door.ledger, run_id)
     accepted = teller.run.accepted

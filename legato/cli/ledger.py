@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
+from domain.words import counted
 from ledger.verify import verify
 from legato.cli.console import Call, json_option, run_async
 
@@ -40,10 +41,11 @@ def verify_command(call: Call) -> int:
 
 def _screen(report: VerifyReport) -> Text:
     text = Text()
-    counted = ", ".join(f"{count} {what}" for what, count in report.checked.items())
+    seen = ", ".join(counted(n, what.removesuffix("s")) for what, n in report.checked.items())
     if report.ok:
-        return text.append("ok", style="green").append(f"  {counted}: all holds")
-    text.append(f"{len(report.problems)} problems", style="bold red").append(f" in {counted}")
+        return text.append("ok", style="green").append(f"  {seen}: all holds")
+    found = counted(len(report.problems), "problem")
+    text.append(found, style="bold red").append(f" in {seen}")
     for one in report.problems:
         text.append(f"\n  {one.stream} at {one.version}: {one.what}\n    next: {one.next}")
     return text

@@ -38,7 +38,7 @@ def log_command(call: Call, run: str, *, following: bool, raw: bool) -> int:
     """
 
     async def work() -> None:
-        async with call.door() as door:
+        async with call.door(run) as door:
             run_id = await find_run(door.ledger, run)
             timeline = Timeline()
             if not following:

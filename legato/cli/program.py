@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
-import traceback
 from importlib.metadata import version
+from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 import click
+from click.exceptions import NoSuchCommand
 
 from domain.errors import LegatoError, bug, rule_of
-from legato.cli.console import Call, json_option
+from legato.cli.console import Answer, Call, answering_option, json_option
+from legato.cli.usage import not_text, usage_error
 from legato.leave import leave
+from legato.shape import shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Look for what is wrong here, with a next step for each; starts nothing"),
     "run": ("run", "Start an agent and follow it to its end"),
     "send": ("steer", "Send a message to a run"),
-    "answer": ("steer", "Answer what a run asks"),
+    "answer": ("answer", "Answer what a run asks"),
     "stop": ("steer", "End a run now"),
     "runs": ("runs", "List runs, the youngest first"),
     "show": ("show", "One run on one screen, or one of its model requests"),
@@ -51,6 +54,14 @@ class Commands(click.Group):
         del ctx
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments begin with; near names are told of an unknown one."""
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command; None for an unknown name."""
         del ctx
@@ -68,13 +79,18 @@ class Commands(click.Group):
             formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
 
 
+def _version(_ctx: click.Context) -> Answer:
+    said = version("legato")
+    return {"version": said}, said
+
+
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 ok, 1 failed, 2 usage, 3 refused, 4 not found, 5 waits for a person, "
     "6 stopped, 7 stack not reachable.",
 )
-@click.version_option(version("legato"), message="%(version)s")
+@answering_option("--version", says="Show the version.", answer=_version)
 @json_option
 def legato() -> None:
     """Durable, ledgered runs of AI agents on Temporal."""
@@ -92,13 +108,13 @@ def run_program(arguments: Sequence[str]) -> int:
     arguments = arguments or ["--help"]
     broken = [n for n, text in enumerate(arguments, 1) if not _is_text(text)]
     if broken:
-        return _fail(call, _no_text(broken))
+        return _fail(call, not_text(broken))
     try:
         ended = legato.main(list(arguments), prog_name="legato", standalone_mode=False, obj=call)
     except click.exceptions.Exit as exc:
         return exc.exit_code
     except click.ClickException as exc:
-        return _fail(call, _usage(exc))
+        return _fail(call, usage_error(exc))
     except LegatoError as exc:
         return _fail(call, exc)
     except (click.Abort, KeyboardInterrupt):
@@ -106,8 +122,7 @@ def run_program(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         return 0
     except Exception as exc:  # noqa: BLE001 - the last place where an error can be told
-        traceback.print_exc(file=sys.stderr)
-        return _fail(call, bug("internal", f"the command broke: {type(exc).__name__}: {exc}"))
+        return _fail(call, _broken(exc))
     return ended if isinstance(ended, int) else 0
 
 
@@ -116,31 +131,17 @@ def _fail(call: Call, error: LegatoError) -> int:
     return rule_of(error.code, error.kind).exit
 
 
+def _broken(exc: Exception) -> LegatoError:
+    """Say that we broke: what and where. Its text may hold a secret, and is shown nowhere."""
+    lines = shape(exc)
+    places = list(takewhile(lambda line: line.startswith(" "), lines[1:]))
+    where = places[-1].strip() if places else "an unknown place"
+    return bug("internal", f"the command broke: {type(exc).__name__} at {where}", exception=lines)
+
+
 def _is_text(argument: str) -> bool:
     try:
         argument.encode("utf-8")
     except UnicodeEncodeError:  # its bytes were not UTF-8: the system hands them on as surrogates
         return False
     return True
-
-
-def _no_text(places: Sequence[int]) -> LegatoError:
-    listed = ", ".join(map(str, places))
-    return LegatoError(
-        "usage",
-        f"The command line holds what is not UTF-8: argument {listed} after `legato`.",
-        cause="messages, names and paths are kept and hashed as UTF-8",
-        next="write it in UTF-8, such as with `iconv -t UTF-8`",
-    )
-
-
-def _usage(exc: click.ClickException) -> LegatoError:
-    """Turn a wrong command line into an error of ours."""
-    ctx = exc.ctx if isinstance(exc, click.UsageError) else None
-    command = ctx.command_path if ctx is not None else "legato"
-    return LegatoError(
-        "usage",
-        exc.format_message(),
-        cause=ctx.command.get_usage(ctx).removeprefix("Usage: ") if ctx is not None else "",
-        next=f"see `{command} --help`",
-    )

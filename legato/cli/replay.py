@@ -26,7 +26,7 @@ def replay_command(call: Call, run: str) -> int:
     """
 
     async def work() -> Replayed:
-        async with call.door() as door:
+        async with call.door(run) as door:
             return await replay(door, await find_run(door.ledger, run))
 
     done = run_async(work())

@@ -126,10 +126,10 @@ async def _run(
     async with call.door() as door:
         fact = await launch(door, request, run_id=run_id)
         accepted.append(run_id)
-        call.progress(f"run {run_id} in {request.workspace}")
         if detach:
             _say_detached(call, door, fact, tree)
             return 0
+        call.tell(f"run {run_id} in {request.workspace}")
         end = await followed(call, door, run_id)
         finished = None
         if Status(end.seen.state.status) not in OPEN:
@@ -139,7 +139,7 @@ async def _run(
 
 
 async def _finish(call: Call, written: str, *, trust: bool) -> int:
-    async with call.door() as door:
+    async with call.door(written) as door:
         run_id = await find_run(door.ledger, written)
         finished = await finish(door, run_id, trust_config=trust)
     call.show({"ok": True, **finished_json(finished)}, lambda: change_screen(finished))

@@ -80,7 +80,7 @@ def show_command(call: Call, run: str, *, request: int | None, events: bool) -> 
 
 
 async def _read(call: Call, run: str) -> Shown:
-    async with call.door() as door:
+    async with call.door(run) as door:
         run_id = await find_run(door.ledger, run)
         events = await read_run(door.ledger, run_id)
         what = overview_of(events).identity
@@ -91,7 +91,7 @@ async def _read(call: Call, run: str) -> Shown:
 
 
 async def _request(call: Call, run: str, number: int) -> Sent:
-    async with call.door() as door:
+    async with call.door(run) as door:
         run_id = await find_run(door.ledger, run)
         return await read_request(door.ledger, await read_run(door.ledger, run_id), number)
 

@@ -1,4 +1,4 @@
-"""The commands `send`, `answer` and `stop`: what people say to a run."""
+"""The commands `send` and `stop`: what people say to a run unasked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from domain.ids import derived_run_id
 from legato.cli.console import Call, json_option, run_async
-from legato.door import answer, new_id, send, stop
+from legato.door import new_id, send, stop
 from legato.readings import find_run, read_run, read_session
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def send_command(call: Call, run: str, message: str, *, later: bool) -> int:
     """Send MESSAGE to an open run: delivered at its next step, or after its end for --later."""
 
     async def work() -> tuple[str, Accepted]:
-        async with call.door() as door:
+        async with call.door(run) as door:
             run_id = await find_run(door.ledger, run)
             sent = await send(door, run_id, message, submission=new_id(), later=later)
             return run_id, sent
@@ -39,31 +39,7 @@ def send_command(call: Call, run: str, message: str, *, later: bool) -> int:
         following = next_run(accepted)
         said = f"accepted: after the end of {run_id} it starts the session's next run, {following}"
         more = {"following": following}
-    _say(call, run_id, accepted, said, later=later, **more)
-    return 0
-
-
-@click.command("answer", epilog=RUN_HELP)
-@click.argument("run")
-@click.argument("input_id", metavar="INPUT")
-@click.argument("words", nargs=-1, required=True, metavar="ANSWER...")
-@json_option
-@click.pass_obj
-def answer_command(call: Call, run: str, input_id: str, words: tuple[str, ...]) -> int:
-    """Answer the question INPUT of a run (see `legato inbox`); the first answer wins.
-
-    Several words are joined by spaces. Where the question has choices, write one exactly.
-    """
-    text = " ".join(words)
-
-    async def work() -> tuple[str, Accepted]:
-        async with call.door() as door:
-            run_id = await find_run(door.ledger, run)
-            return run_id, await answer(door, run_id, input_id, text, submission=new_id())
-
-    run_id, accepted = run_async(work())
-    then = "goes on" if accepted.run.ended is None else "has ended; the answer stands in its record"
-    _say(call, run_id, accepted, f"answered: {run_id} {then}", input_id=input_id, answer=text)
+    say_accepted(call, run_id, accepted, said, later=later, **more)
     return 0
 
 
@@ -79,7 +55,7 @@ def stop_command(call: Call, run: str, reason: str) -> int:
     """
 
     async def work() -> tuple[str, Accepted, bool]:
-        async with call.door() as door:
+        async with call.door(run) as door:
             run_id = await find_run(door.ledger, run)
             accepted = await stop(door, run_id, reason, submission=new_id())
             session = await read_session(door.ledger, await read_run(door.ledger, run_id))
@@ -93,7 +69,7 @@ def stop_command(call: Call, run: str, reason: str) -> int:
     status = ended.status if ended is not None else "stopping"
     if waiting:
         said += f"\nmessages for later wait: they start run {next_run(accepted)} after its end"
-    _say(call, run_id, accepted, said, reason=reason, status=status)
+    say_accepted(call, run_id, accepted, said, reason=reason, status=status)
     return 0
 
 
@@ -103,7 +79,8 @@ def next_run(accepted: Accepted) -> str:
     return "" if first is None else derived_run_id(first.slot, str(first.n + 1))
 
 
-def _say(call: Call, run_id: str, accepted: Accepted, said: str, **more: object) -> None:
+def say_accepted(call: Call, run_id: str, accepted: Accepted, said: str, **more: object) -> None:
+    """Say what was accepted, and where it stands in the ledger."""
     row: dict[str, object] = {"ok": True, "run_id": run_id, "event_id": accepted.event}
     row |= {"stream": accepted.stream, "version": accepted.version, **more}
     call.show(row, lambda: Text(said))

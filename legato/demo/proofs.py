@@ -15,6 +15,7 @@ from domain.events import (
 )
 from domain.review.findings import State, fold_findings
 from domain.runs.recorded import facts_of
+from domain.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,9 @@ def _answers(facts: Sequence[Fact]) -> Proof:
     """The request that died with its worker is counted as lost and was sent once more."""
     lost = [fact for fact in facts if isinstance(fact, ModelLost)]
     answers = [(fact.turn, fact.step) for fact in facts if isinstance(fact, ModelResponded)]
-    seen = f"{len(answers)} answers, {len(lost)} request lost and asked again"
+    seen = (
+        f"{counted(len(answers), 'answer')}, {counted(len(lost), 'request')} lost and asked again"
+    )
     holds = len(lost) == 1 and len(set(answers)) == len(answers) > 0
     holds = holds and (lost[0].turn, lost[0].step) in answers
     return Proof("each model answer was recorded once", holds, seen)
@@ -91,7 +94,10 @@ def _calls(facts: Sequence[Fact]) -> Proof:
 
 def _tests(facts: Sequence[Fact], tests: Sequence[str]) -> Proof:
     checks = [fact for fact in facts if isinstance(fact, CheckCompleted)]
-    seen = f"{len(checks)} checks recorded, {len(tests)} runs counted by the tests themselves"
+    seen = (
+        f"{counted(len(checks), 'check')} recorded, "
+        f"{counted(len(tests), 'run')} counted by the tests themselves"
+    )
     holds = len(checks) == len(tests) == 2  # noqa: PLR2004 - one fails, one passes
     return Proof("the killed test command went on and was not run again", holds, seen)
 
@@ -106,7 +112,7 @@ def _repaired(facts: Sequence[Fact]) -> Proof:
 
 def _nobody_asked(facts: Sequence[Fact]) -> Proof:
     asked = sum(isinstance(fact, InputAsked) for fact in facts)
-    return Proof("nobody was asked", asked == 0, f"{asked} questions")
+    return Proof("nobody was asked", asked == 0, counted(asked, "question"))
 
 
 def _receipt(facts: Sequence[Fact]) -> Proof:

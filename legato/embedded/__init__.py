@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .stack import Stack, down, ensure_up, read_state
+from .stack import Stack, down, ensure_up, has_ledger, read_state
 from .state import PartState, Reason, StackState, Status
 from .status import PartStatus, StackStatus, stack_status
 
@@ -16,6 +16,7 @@ __all__ = [
     "Status",
     "down",
     "ensure_up",
+    "has_ledger",
     "read_state",
     "stack_status",
 ]

@@ -35,6 +35,9 @@ _INIT_OPTIONS = (
 )
 
 
+PASSWORD = "postgres.password"  # noqa: S105 - the file's name, written before the first start
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresFiles:
     """Where the files of one home's Postgres lie."""
@@ -53,7 +56,7 @@ def postgres_files(home: Path, user: PostgresUser) -> PostgresFiles:
     """
     return PostgresFiles(
         data=user.data / "postgres",
-        password=home / "postgres.password",
+        password=home / PASSWORD,
         sockets=_socket_folder(home, user),
     )
 

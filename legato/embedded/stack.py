@@ -14,6 +14,7 @@ from .leftovers import end_leftovers
 from .lock import HELD, is_locked, signed_by, take_lock
 from .parts import NotReadyError
 from .postgres import probe_database
+from .postgres_data import PASSWORD
 from .processes import end, is_alive
 from .spawn import Spawned, spawn_supervisor
 from .state import StackState, Status, load_state, write_state
@@ -180,6 +181,11 @@ def own_stack(settings: Settings) -> Stack | None:
         cause="Legato uses either servers of your own, both of them, or its embedded ones",
         next=f"set {missing} too, or unset {given} to use the embedded stack",
     )
+
+
+def has_ledger(settings: Settings) -> bool:
+    """Tell whether there can be a ledger: servers of one's own, or a home that was started once."""
+    return own_stack(settings) is not None or (settings.home / PASSWORD).exists()
 
 
 async def answers(state: StackState) -> bool:

@@ -64,7 +64,8 @@ class StackStatus:
 async def stack_status(settings: Settings) -> StackStatus:
     """Say how the stack stands; nothing is started.
 
-    Servers of the user's own are asked whether they answer.
+    Servers of the user's own are asked whether they answer. Addresses are given while a
+    supervisor serves them; an ended stack has none.
 
     Raises:
         LegatoError: `stack_settings_incomplete`, `state_from_other_version`.
@@ -79,15 +80,16 @@ async def stack_status(settings: Settings) -> StackStatus:
     supervised = is_locked(settings.home) and is_alive(state.supervisor)
     status, reason = _true_status(state, supervised=supervised)
     supervisor = PartState("supervisor", process=state.supervisor)
+    now = state if supervised else StackState(state.status, state.supervisor)
     return StackStatus(
         embedded=True,
         status=status,
         reason=reason,
-        temporal_address=state.temporal_address,
-        ui_address=state.ui_address,
-        database_url=state.database_url,
+        temporal_address=now.temporal_address,
+        ui_address=now.ui_address,
+        database_url=now.database_url,
         parts=tuple(_part(part) for part in (supervisor, *state.parts)),
-        versions=state.versions,
+        versions=now.versions,
     )
 
 

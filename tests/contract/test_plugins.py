@@ -89,6 +89,7 @@ def test_one_entry_point_may_give_one_tool_or_many(site: Path) -> None:
 def test_every_fault_of_every_plugin_is_named_at_once(site: Path) -> None:
     install(site, "breaks", "plugin_breaks", "import no_such_module_here", "b = plugin_breaks:X")
     install(site, "exits", "plugin_exits", "raise SystemExit(3)", "e = plugin_exits:X")
+    install(site, "leaks", "plugin_leaks", "raise ValueError('sk-planted')", "x = plugin_leaks:X")
     install(site, "lacks", "plugin_lacks", "", "l = plugin_lacks:MISSING")
     source = """
 TOOLS = [
@@ -111,8 +112,10 @@ EMPTY = []
     assert raised.value.code == "plugin_invalid"
     text = "\n".join(named(raised.value))
     for part in (
-        "breaks, entry point b: loading plugin_breaks:X raised ModuleNotFoundError",
-        "exits, entry point e: loading plugin_exits:X raised SystemExit: 3",
+        "breaks, entry point b: loading plugin_breaks:X raised ModuleNotFoundError of",
+        "exits, entry point e: loading plugin_exits:X raised SystemExit at ",
+        "leaks, entry point x: loading plugin_leaks:X raised ValueError at ",
+        "plugin_leaks.py:",
         "lacks, entry point l: loading plugin_lacks:MISSING raised AttributeError",
         "wrong, entry point e: plugin_wrong:EMPTY holds no tool",
         "wrong, entry point n: expected a domain.ports.Tool, got function",
@@ -128,7 +131,8 @@ EMPTY = []
         "tool 'shapeless': timeout 0 is outside",
     ):
         assert part in text
-    assert len(named(raised.value)) == 15
+    assert len(named(raised.value)) == 16
+    assert "sk-planted" not in text + str(raised.value)
 
 
 def test_a_name_that_two_plugins_claim_is_a_fault_of_both(site: Path) -> None:

@@ -34,7 +34,13 @@ def test_the_timeline_is_printed_as_it_happens(stack: LiveStack) -> None:
     ran = stack.cli("run", "generic", "read it", "-w", str(folder), "-m", model)
 
     told = [line for line in ran.out.splitlines() if line]
-    order = ["accepted: generic", "read_file(path=a.txt): ok", "done", "completed (done"]
+    order = [
+        f"run {stack.row(model)['run_id']}",
+        "accepted: generic",
+        "read_file(path=a.txt): ok",
+        "done",
+        "completed (done",
+    ]
     places = [next(n for n, line in enumerate(told) if part in line) for part in order]
     assert ran.code == 0
     assert places == sorted(places)
@@ -48,6 +54,7 @@ def test_a_detached_run_is_told_at_once_and_goes_on_alone(stack: LiveStack) -> N
 
     assert (ran.code, ran.json["status"]) == (0, "queued")
     assert ran.json["run_id"] == stack.row(model)["run_id"]
+    assert ran.err == ""
     assert stack.reaches(model, "completed")
 
 

@@ -40,14 +40,22 @@ def test_an_answer_outside_the_choices_is_refused_and_the_first_one_counts(
     asked = stack.inside("--json", "show", asking).json["open_questions"][0]["input_id"]
 
     unclear = stack.inside("--json", "answer", asking, asked, "bluish")
-    answered = stack.inside("answer", asking, asked, "blue")
+    silent = stack.inside("--json", "answer", asking, asked)
+    wrong = stack.inside("--json", "answer", asking, "ask-9.9.9", "blue")
+    answered = stack.inside("answer", asking, "blue")
     late = stack.inside("--json", "answer", asking, asked, "red")
 
     assert (unclear.code, unclear.error["code"]) == (3, "answer_unclear")
     assert unclear.error["details"]["choices"] == ["red", "blue"]
+    assert (silent.code, silent.error["code"]) == (2, "usage")
+    assert f'answer {asking} {asked} "red"' in silent.error["next"]
+    assert (wrong.code, wrong.error["code"]) == (4, "input_not_found")
     assert answered.code == 0, answered.err
     assert (late.code, late.error["code"]) == (3, "input_settled")
     assert stack.reaches(model, "completed")
+    nothing = stack.inside("--json", "answer", asking, "blue")
+    assert (nothing.code, nothing.error["code"]) == (4, "input_not_found")
+    assert "asks nothing" in nothing.error["message"]
 
 
 def test_a_stop_is_accepted_at_once_and_ends_the_run_with_who_and_why(stack: LiveStack) -> None:

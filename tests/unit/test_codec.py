@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.codec import Json, canonical, decode, decode_object, digest
+from domain.codec import Json, canonical, clean_text, decode, decode_object, digest
 
 DEEP = "[" * 100_000
 
@@ -39,3 +39,16 @@ def test_a_value_of_usual_depth_is_read_back() -> None:
 def test_what_is_no_object_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="got list"):
         decode_object("[]")
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("a\ud800b", "a\ufffdb"),
+        ("\udcff\udcfe", "\ufffd\ufffd"),
+        ("gr\u00fc\u00df \U0001f600", "gr\u00fc\u00df \U0001f600"),
+    ],
+)
+def test_each_lone_surrogate_becomes_one_replacement_character(text: str, clean: str) -> None:
+    assert clean_text(text) == clean
+    assert clean_text(text).encode().decode() == clean

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from legato.log import shape
+from legato.shape import shape
 from tests.support.stack import ROOT
 
 CANARY = "sk-canary-0815"

@@ -8,6 +8,7 @@ from domain.agents.request import AgentRequest
 from domain.events import (
     Fact,
     FindingRecorded,
+    ItemCompleted,
     ReceiptWritten,
     RunResumed,
     RunWaiting,
@@ -17,6 +18,7 @@ from domain.runs.inputs import InputKind
 from domain.runs.overview import Overview, overview
 from domain.runs.sequence import CommandCheck, Item
 from domain.tools.results import ok
+from legato.cli.screens.overview import where_text
 from tests.support import facts as f
 from tests.support.recorded import recorded
 
@@ -81,6 +83,20 @@ def test_it_tells_where_in_the_sequence_a_repair_stands() -> None:
         ("proof", "todo"),
         ("report", "todo"),
     ]
+
+
+def test_a_failed_run_names_the_item_that_it_ended_in() -> None:
+    items = (
+        Item(kind="message", name="fix", text="fix"),
+        Item(kind="prevalidation", name="proof", checks=(CommandCheck(command="make test"),)),
+    )
+    defined = f.defined().model_copy(update={"items": items})
+    over = (f.turn_started(), f.turn_completed(), ItemCompleted(item=0), f.run_ended("failed"))
+
+    place = seen(f.accepted("r"), f.attached(), defined, *over).place
+
+    assert place.item == 2
+    assert where_text(place) == "item 2 of 2 (proof), turn 1, step 0"
 
 
 def test_an_ended_run_leaves_no_item_to_do() -> None:

@@ -8,7 +8,14 @@ from rich.console import Group
 from rich.text import Text
 
 from domain.runs.recorded import short
-from legato.cli.screens.overview import headline, question_screen, spent_text
+from domain.runs.run import Status
+from legato.cli.screens.overview import (
+    changed_text,
+    headline,
+    question_screen,
+    spent_text,
+    where_text,
+)
 from legato.cli.screens.stack import facts
 
 if TYPE_CHECKING:
@@ -29,9 +36,9 @@ def ending_screen(end: Ended, files: Sequence[str] | None = None) -> RenderableT
     if seen.work.answer:
         shown.append(Text(f"\n{seen.work.answer}\n"))
     shown += [question_screen(seen.identity.run_id, one) for one in seen.waits.open_questions]
-    known = seen.work.changed if files is None else files
-    changed = "\n".join(known) or ("nothing known" if files is None else "nothing")
-    rows = [("changed", changed), ("spent", spent_text(seen))]
+    broken = seen.state.status not in (Status.COMPLETED, Status.WAITING)
+    rows = [("where", where_text(seen.place) if broken else "")]
+    rows += [("changed", changed_text(seen, files)), ("spent", spent_text(seen))]
     if end.error is not None and end.error.code != "waits_for_person":
         rows.append(("next", end.error.next))
     rows += [("not delivered", "\n".join(short(one) for one in end.left))]

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from domain.runs.recorded import short
+from domain.words import counted
 from legato.cli.screens.stack import facts
 from legato.cli.screens.timeline import timeline_screen
 from legato.readings import answer_command
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from domain.runs.overview import AskedView, Overview
+    from domain.runs.overview import AskedView, Overview, Place
     from domain.runs.timeline import Line
 
 STYLES = {
@@ -59,18 +60,26 @@ def headline(seen: Overview) -> Text:
 
 def _present(seen: Overview) -> list[tuple[str, str]]:
     place, waits = seen.place, seen.waits
-    where = f"item {place.item} of {len(place.items)}, turn {place.turn}, step {place.step}"
-    where += f", repair {place.repair}" if place.repair else ""
     marks = {"done": "done", "now": "now", "todo": "to do", "not_done": "not done"}
     items = "  ".join(f"{item.name} [{marks[item.state]}]" for item in place.items)
     waits_for = f"{waits.waiting_on} {waits.waiting_ref}".strip()
     return [
         ("now", "" if seen.state.ended_at else seen.state.doing),
-        ("where", where if place.items and place.turn else ""),
+        ("where", where_text(place)),
         ("sequence", items),
         ("waits for", waits_for),
         ("unknown", "\n".join(f"{u.name} ({u.call}): {u.reason}" for u in waits.unknown_effects)),
     ]
+
+
+def where_text(place: Place) -> str:
+    """Name the item that a run is in or ended in, and how far it is; "" before its first turn."""
+    if not place.items or not place.turn:
+        return ""
+    name = place.items[place.item - 1].name
+    where = f"item {place.item} of {len(place.items)} ({name})"
+    where += f", turn {place.turn}, step {place.step}"
+    return where + (f", repair {place.repair}" if place.repair else "")
 
 
 def question_screen(run_id: str, asked: AskedView) -> RenderableType:
@@ -91,11 +100,18 @@ def _work(seen: Overview) -> list[tuple[str, str]]:
     work = seen.work
     receipts = [f"{one.module or '.'}: {one.result}, {short(one.text)}" for one in work.receipts]
     return [
-        ("changed", "\n".join(work.changed) or "nothing known"),
+        ("changed", changed_text(seen)),
         ("findings", str(work.findings or "")),
         ("receipts", "\n".join(receipts)),
         ("spent", spent_text(seen)),
     ]
+
+
+def changed_text(seen: Overview, files: Sequence[str] | None = None) -> str:
+    """Say what a run changed: all `files` that differ, else what its calls are known to have."""
+    if files is not None:
+        return "\n".join(files) or "nothing"
+    return "\n".join(seen.work.changed) or "nothing known"
 
 
 def spent_text(seen: Overview) -> str:
@@ -103,13 +119,9 @@ def spent_text(seen: Overview) -> str:
     cost = seen.cost
     money = f"${cost.cost}"
     if cost.cost_unknown:
-        money += f" and {cost.cost_unknown} model calls of unknown price"
-    steps, calls = _count(cost.steps, "model call"), _count(cost.calls, "tool call")
-    return f"{steps}, {calls}, {_count(cost.tokens, 'token')}, {money}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+        money += f" and {counted(cost.cost_unknown, 'model call')} of unknown price"
+    steps, calls = counted(cost.steps, "model call"), counted(cost.calls, "tool call")
+    return f"{steps}, {calls}, {counted(cost.tokens, 'token')}, {money}"
 
 
 def _identity(seen: Overview, profile: str) -> list[tuple[str, str]]:

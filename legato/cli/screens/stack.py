@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from legato.cli.spelling import spelled
+from legato.embedded import Status
 from legato.settings import without_password
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def stack_screen(status: StackStatus, home: Path) -> RenderableType:
     if status.reason is not None:
         shown.append(Text(f"why: {status.reason.message} {status.reason.cause}".rstrip()))
         shown.append(Text(spelled(f"next: {status.reason.next}")))
-    if status.parts:
+    if status.status is Status.STOPPED:
+        shown.append(Text(spelled("next: `legato up`, or any command that needs it")))
+    elif status.parts:
         shown.append(_parts(status.parts))
     return Group(*shown)
 
