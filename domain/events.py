@@ -391,7 +391,8 @@ def event_id(fact: Fact) -> str:
 
 def encode(fact: Fact) -> bytes:
     """Encode a fact's body: canonical JSON of its fields without the type."""
-    body: dict[str, Json] = fact.model_dump(mode="json", exclude={"type"})
+    body: dict[str, Json] = fact.model_dump(mode="json")
+    del body["type"]
     return canonical(body)
 
 

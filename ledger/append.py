@@ -13,34 +13,13 @@ from domain.errors import Kind, LegatoError, bug, refused
 from domain.events import Fact, Use, event_id
 from ledger.blobs import put_blob
 from ledger.encode import KEY_ID, Row, row_of, same_digest
+from ledger.statement import MOST, statement, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ledger.connect import Ledger
     from ledger.encode import Author
-
-_ONE = """
-with h as (
-  update ledger.stream s set
-    version = s.version + 1,
-    order_key = greatest(s.order_key, pg_current_xact_id()::text::bigint),
-    head_hash = ledger.link(s.head_hash, s.stream_id, s.version + 1, statement_timestamp(),
-      $4, $8, $9, $10, $11, $12),
-    closed_at = case when $14 then statement_timestamp() else s.closed_at end
-  where s.stream_id = $1
-    and s.version = coalesce($2, s.version)
-    and (s.closed_at is null or $13)
-  returning s.version, s.head_hash, s.order_key
-)
-insert into ledger.event (stream_id, version, event_id, order_key, type, schema_version,
-    correlation_id, recorded_at, envelope, body, codec, key_id, blobs, body_commit, same_digest,
-    hash)
-  select $1, h.version, $3, h.order_key, $5, $6, $15, statement_timestamp(),
-    $4, $7, $8, $9, $10, $11, $12, h.head_hash
-  from h
-returning version, hash
-"""
 
 _UNREADABLE = frozenset({"22", "23", "42", "54"})
 """Classes of SQLSTATE that say our statement or its values are wrong: no repeat can help."""
@@ -110,8 +89,8 @@ async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
         for row in (row for part_rows in rows for row in part_rows):
             if row.blob is not None:
                 await put_blob(ledger, row.blob)
-        if len(parts) == 1 and len(parts[0].facts) == 1:
-            return await _append_one(ledger, parts[0], rows[0][0])
+        if len(parts) == 1 and 0 < len(rows[0]) <= MOST:
+            return await _append_one(ledger, parts[0], rows[0])
         return await _append_many(ledger, parts, rows)
     except asyncpg.UniqueViolationError:
         return await _resolve(ledger, parts, None)
@@ -155,15 +134,12 @@ def closed_error(stream: str) -> LegatoError:
     )
 
 
-async def _append_one(ledger: Ledger, part: Part, row: Row) -> Appended:
+async def _append_one(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Appended:
+    given = values(part.stream, part.expected, rows, after_end=_after_end(part))
     for _ in range(_TRIES):
-        done = await ledger.pool.fetchrow(
-            _ONE, part.stream, part.expected, row.event_id, row.envelope, row.type,
-            row.schema_version, row.body, int(row.codec), KEY_ID, row.blobs, row.commit,
-            row.same, _after_end(part), row.closes, row.correlation,
-        )  # fmt: skip
-        if done is not None:
-            return Appended({part.stream: (done["version"], done["hash"])})
+        done = await ledger.pool.fetch(statement(len(rows)), *given)
+        if done:
+            return Appended({part.stream: max((row[0], row[1]) for row in done)})
         head = await ledger.pool.fetchrow(
             "select version, closed_at from ledger.stream where stream_id = $1", part.stream
         )

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from domain.errors import LegatoError
+from ledger.connections import Connections
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -36,9 +37,9 @@ _SILENT = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 
 @dataclass(frozen=True)
 class Ledger:
-    """An open ledger: a pool of connections and the key under which content is compared."""
+    """An open ledger: its connections and the key under which content is compared."""
 
-    pool: asyncpg.Pool[asyncpg.Record]
+    pool: Connections
     secret: bytes
 
 
@@ -109,7 +110,7 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
         except _SILENT:
             pool.terminate()
             raise
-    return Ledger(pool=pool, secret=bytes(secret))
+    return Ledger(pool=Connections(pool), secret=bytes(secret))
 
 
 async def close_ledger(ledger: Ledger) -> None:

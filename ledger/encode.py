@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import zstandard
 
@@ -40,8 +41,7 @@ class Author:
     correlation: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One event as it is about to be stored; `blob` is what must be stored before it."""
 
     event_id: str

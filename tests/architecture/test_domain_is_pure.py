@@ -12,7 +12,7 @@ WHOLE = {
     "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions", "functools", "graphlib",
     "hashlib", "heapq", "hmac", "itertools", "json", "keyword", "math", "operator", "re", "shlex",
     "statistics", "string", "struct", "textwrap", "tomllib", "types", "typing", "unicodedata",
-    "zlib", "domain", "jsonschema", "pydantic", "referencing", "typing_extensions",
+    "zlib", "domain", "jsonschema", "orjson", "pydantic", "referencing", "typing_extensions",
 }  # fmt: skip
 IN_PART = {
     "contextlib": {"AbstractAsyncContextManager", "AbstractContextManager"},

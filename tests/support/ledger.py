@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
+    from ledger.connections import Connections
+
 PERSON = Author("person:a", "person:a", "cli", correlation="r")
 _WIPE = """
 set session_replication_role = replica;
@@ -136,7 +138,7 @@ async def opened(url: str, *, most: int = 10) -> AsyncGenerator[Ledger]:
 
 def on_connection(ledger: Ledger, connection: object) -> Ledger:
     """Give the same ledger through one connection, so that a test can hold a transaction."""
-    return Ledger(cast("asyncpg.Pool[asyncpg.Record]", connection), ledger.secret)
+    return Ledger(cast("Connections", connection), ledger.secret)
 
 
 async def put(ledger: Ledger, stream: str, *given: Fact) -> None:

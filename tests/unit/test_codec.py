@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from domain.codec import Json, canonical, clean_text, decode, decode_object, digest
 
@@ -52,3 +56,39 @@ def test_what_is_no_object_is_a_value_error() -> None:
 def test_each_lone_surrogate_becomes_one_replacement_character(text: str, clean: str) -> None:
     assert clean_text(text) == clean
     assert clean_text(text).encode().decode() == clean
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@given(JSON)
+def test_canonical_bytes_are_those_of_the_standard_encoder(value: Json) -> None:
+    """Chains and digests of every earlier build were taken of these."""
+    assert canonical(value) == standard(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['\x7f\x1b\x00\b\f\n\r\t"\\/', {"\U0001f600": 1, "￿": 2, "a": 3}, 2**64, -(2**63) - 1, 1e16],
+)
+def test_canonical_bytes_agree_where_encoders_might_differ(value: Json) -> None:
+    assert canonical(value) == standard(value)
+
+
+def standard(value: Json) -> bytes:
+    """Encode with sorted keys, no spaces, in UTF-8, by the standard library."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"a": float("nan")}, [float("inf")]])
+def test_what_json_cannot_hold_has_no_canonical_form(value: Json) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        canonical(value)

@@ -12,6 +12,7 @@ from domain.events import RunAccepted
 from domain.tools.results import ok
 from ledger.append import Part, TakenError, VersionConflictError, append
 from ledger.reads import read_head, read_stream
+from ledger.statement import MOST
 from ledger.verify import verify
 from tests.support import facts
 from tests.support.ledger import PERSON, begin_run, events_of, put
@@ -49,6 +50,22 @@ async def test_a_single_event_makes_its_stream(ledger: Ledger) -> None:
     assert [event.fact for event in stored] == [START[0]]
     assert done.heads == {RUN: (1, stored[0].hash)}
     assert not done.repeated
+    assert (await verify(ledger)).ok
+
+
+@pytest.mark.parametrize("count", range(1, MOST + 2))
+async def test_events_of_one_part_stand_in_order_however_many(ledger: Ledger, count: int) -> None:
+    """Dense versions, one recorded time, a chain that holds, whichever statement wrote them."""
+    before, given = facts.message("before"), [facts.message(f"m{n}") for n in range(count)]
+    await put(ledger, OTHER, before)
+
+    done = await append(ledger, PERSON, Part(OTHER, tuple(given), 1))
+
+    stored = await read_stream(ledger, OTHER)
+    assert [event.fact for event in stored] == [before, *given]
+    assert [event.version for event in stored] == list(range(1, count + 2))
+    assert len({event.recorded_at for event in stored[1:]}) == 1
+    assert done.heads == {OTHER: (count + 1, stored[-1].hash)}
     assert (await verify(ledger)).ok
 
 

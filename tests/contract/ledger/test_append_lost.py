@@ -15,7 +15,9 @@ from domain.errors import Kind, LegatoError
 from domain.tools.results import ok
 from ledger.append import Appended, Part, TakenError, append
 from ledger.connect import Ledger, close_ledger, open_ledger
+from ledger.connections import Connections
 from ledger.reads import read_head
+from ledger.statement import MOST
 from ledger.verify import verify
 from tests.support import facts
 from tests.support.ledger import PERSON, connected
@@ -29,9 +31,17 @@ if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
 
 STREAM = "incoming/s"
-BEFORE = tuple(facts.message(f"before{n}") for n in range(3))
-MANY = tuple(facts.message(f"m{n}") for n in range(3))
-SHAPES = pytest.mark.parametrize("given", [MANY[:1], MANY], ids=["one event", "three events"])
+LOTS = tuple(facts.message(f"m{n}") for n in range(MOST + 1))
+MANY = LOTS[:3]
+BEFORE = tuple(
+    tuple(facts.message(f"before{count}-{n}") for n in range(count)) for count in (1, 3, MOST + 1)
+)
+THERE = sum(map(len, BEFORE))
+SHAPES = pytest.mark.parametrize(
+    "given",
+    [MANY[:1], MANY, LOTS],
+    ids=["one event", "three events", "more than a statement takes"],
+)
 
 
 @asynccontextmanager
@@ -96,17 +106,19 @@ async def through(
 ) -> AsyncGenerator[tuple[Ledger, Swallow, Connection]]:
     """Open a ledger through a socket that can lose replies, and a connection beside it.
 
-    Both statements have been used before, so that a lost reply is that of an append.
+    All statements have been used before, so that a lost reply is that of an append.
     `command_timeout` is the connection's own limit in seconds.
     """
     async with line_to(url) as line, connected(url) as beside:
         made = await asyncpg.create_pool(
             line.url, min_size=1, max_size=1, command_timeout=command_timeout
         )
-        ledger = Ledger(made, await beside.fetchval("select secret from ledger.subject_key"))
+        ledger = Ledger(
+            Connections(made), await beside.fetchval("select secret from ledger.subject_key")
+        )
         try:
-            await append(ledger, PERSON, Part(STREAM, BEFORE[:1]))
-            await append(ledger, PERSON, Part(STREAM, BEFORE[1:]))
+            for given in BEFORE:
+                await append(ledger, PERSON, Part(STREAM, given))
             yield ledger, line, beside
         finally:
             ledger.pool.terminate()
@@ -128,13 +140,13 @@ async def test_an_append_whose_reply_was_lost_is_found_by_its_ids(
     async with through(url) as (ledger, line, beside):
         line.swallowing = True
         task = asyncio.create_task(append(ledger, PERSON, Part(STREAM, given)))
-        await committed(beside, 3 + len(given))
+        await committed(beside, THERE + len(given))
         line.swallowing = False
         line.cut()
         done = await task
 
         assert done.repeated
-        assert done.heads[STREAM][0] == 3 + len(given)
+        assert done.heads[STREAM][0] == THERE + len(given)
         assert (await verify(ledger)).ok
 
 
@@ -143,7 +155,7 @@ async def test_an_append_that_timed_out_after_it_happened_is_found(url: str) -> 
     async with through(url, command_timeout=1.0) as (ledger, line, beside):
         line.swallowing = True
         task = asyncio.create_task(append(ledger, PERSON, Part(STREAM, MANY)))
-        await committed(beside, 6)
+        await committed(beside, THERE + 3)
         line.swallowing = False
         done = await task
 
@@ -160,7 +172,7 @@ async def test_an_append_that_timed_out_waiting_is_absent_and_says_so(url: str) 
         again = await append(ledger, PERSON, Part(STREAM, MANY))
 
     assert (caught.value.code, caught.value.cause) == ("ledger_unreachable", "TimeoutError")
-    assert (again.heads[STREAM][0], again.repeated) == (6, False)
+    assert (again.heads[STREAM][0], again.repeated) == (THERE + 3, False)
 
 
 async def test_what_another_writer_put_there_is_not_taken_for_ours(url: str) -> None:
@@ -175,7 +187,7 @@ async def test_what_another_writer_put_there_is_not_taken_for_ours(url: str) -> 
         with pytest.raises(TakenError):
             await task
 
-        assert (await read_head(ledger, STREAM)).version == 4
+        assert (await read_head(ledger, STREAM)).version == THERE + 1
 
 
 async def test_a_database_that_is_gone_is_said_to_be_unreachable(postgres_gone: Ledger) -> None:

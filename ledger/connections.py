@@ -1,0 +1,91 @@
+"""The ledger's connections: each stays with the ledger from one statement to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    import asyncpg
+
+    Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
+    Connection: TypeAlias = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+
+STALE = 240.0
+"""Seconds after which an idle connection is not trusted: something between may have cut it."""
+
+
+class Connections:
+    """A pool that is not asked for each statement, which costs as much as the statement.
+
+    A connection is given back to the pool when it failed, when somebody waits for one, and
+    at the end; in between it lies here, the last used on top.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._idle: list[tuple[Connection, float]] = []
+        self._waiting = 0
+
+    async def fetch(self, query: str, *args: object) -> list[asyncpg.Record]:
+        """Run a statement and give its rows."""
+        async with self.acquire() as connection:
+            return await connection.fetch(query, *args)
+
+    async def fetchrow(self, query: str, *args: object) -> asyncpg.Record | None:
+        """Run a statement and give its first row."""
+        async with self.acquire() as connection:
+            return await connection.fetchrow(query, *args)
+
+    async def fetchval(self, query: str, *args: object) -> Any:  # noqa: ANN401 - the column's type
+        """Run a statement and give the first column of its first row."""
+        async with self.acquire() as connection:
+            return await connection.fetchval(query, *args)
+
+    async def execute(self, query: str, *args: object) -> None:
+        """Run a statement; without values it may be several."""
+        async with self.acquire() as connection:
+            await connection.execute(query, *args)
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncGenerator[Connection]:
+        """Have a connection for oneself."""
+        connection = await self._taken()
+        try:
+            yield connection
+        except BaseException:
+            await self._pool.release(connection)  # it settles what was left undone
+            raise
+        if self._waiting or connection.is_closed() or self._pool.is_closing():
+            await self._pool.release(connection)
+        else:
+            self._idle.append((connection, time.monotonic()))
+
+    async def _taken(self) -> Connection:
+        while self._idle:
+            connection, since = self._idle.pop()
+            if time.monotonic() - since > STALE:
+                connection.terminate()
+            if not connection.is_closed():
+                return connection
+            await self._pool.release(connection)
+        self._waiting += 1
+        try:
+            return await self._pool.acquire()
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """Close all connections, once those in use are done; safe to call twice."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(self._pool.release(connection) for connection, _ in idle))
+        await self._pool.close()
+
+    def terminate(self) -> None:
+        """Close all connections now."""
+        self._idle.clear()
+        self._pool.terminate()

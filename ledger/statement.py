@@ -1,0 +1,87 @@
+"""The statement that appends to one stream: its head moves and its events are there, or neither."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ledger.encode import KEY_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ledger.encode import Row
+
+MOST = 6
+"""Events that one statement takes: each link of the chain is computed once more for each after."""
+
+_OWN_KEY = "pg_current_xact_id()::text::bigint"
+_SHARED = 5
+_EACH = ("text", "text", "smallint", "bytea", "bytea", "smallint", "bytea", "bytea", "bytea")
+_STATEMENT = """
+with h as (
+  update ledger.stream s set
+    version = s.version + {count},
+    order_key = greatest(s.order_key, {own_key}),
+    head_hash = {head_hash},
+    closed_at = case when $4::boolean then statement_timestamp() else s.closed_at end
+  where s.stream_id = $1
+    and s.version = coalesce($2, s.version)
+    and (s.closed_at is null or $3)
+  returning old.version as base, old.head_hash as before, new.order_key, new.head_hash
+)
+insert into ledger.event (stream_id, version, event_id, order_key, type, schema_version,
+    correlation_id, recorded_at, envelope, body, codec, key_id, blobs, body_commit, same_digest,
+    hash)
+  {selects}
+returning version, hash
+"""
+_SELECT = """select $1, h.base + {n}, {id}, h.order_key, {type}, {schema}, $5,
+    statement_timestamp(), {envelope}, {body}, {codec}, '{key_id}', {blobs}, {commit}, {same},
+    {hash} from h"""
+_LINK = """ledger.link({before}, $1, {version}, statement_timestamp(), {envelope}, {codec},
+    '{key_id}', {blobs}, {commit}, {same})"""
+
+
+@lru_cache(maxsize=MOST)
+def statement(count: int) -> str:
+    """Write the statement for so many events, 1 to MOST; it gives their versions and hashes.
+
+    It gives no row where the head is not as expected, is closed, or is not there.
+    """
+    moved, selects = "s.head_hash", list[str]()
+    link = "h.before"
+    for n in range(1, count + 1):
+        names = _names(n)
+        moved = _LINK.format(before=moved, version=f"s.version + {n}", **names)
+        link = _LINK.format(before=link, version=f"h.base + {n}", **names)
+        selects.append(_SELECT.format(n=n, hash="h.head_hash" if n == count else link, **names))
+    return _STATEMENT.format(
+        count=count, own_key=_OWN_KEY, head_hash=moved, selects="\n  union all ".join(selects)
+    )
+
+
+def _names(n: int) -> dict[str, str]:
+    first = _SHARED + (n - 1) * len(_EACH) + 1
+    names = ("id", "type", "schema", "envelope", "body", "codec", "blobs", "commit", "same")
+    values = {
+        name: f"${first + k}::{kind}"
+        for k, (name, kind) in enumerate(zip(names, _EACH, strict=True))
+    }
+    return {**values, "key_id": KEY_ID}
+
+
+def values(
+    stream: str, expected: int | None, rows: Sequence[Row], *, after_end: bool
+) -> list[object]:
+    """Give the values of `statement(len(rows))`."""
+    given: list[object] = [
+        *(stream, expected, after_end),
+        *(any(row.closes for row in rows), rows[0].correlation),
+    ]
+    for row in rows:
+        given += (
+            *(row.event_id, row.type, row.schema_version, row.envelope, row.body),
+            *(row.codec, row.blobs, row.commit, row.same),
+        )
+    return given
