@@ -69,8 +69,9 @@ async def accept_message(
     """Accept a message: delivered at the run's next step, or the next run for `later`.
 
     Raises `run_not_found`, `message_empty`, `submission_invalid`, and `run_closed` where the
-    run has ended: the same append asserts that it has not. A repeated submission of equal
-    content gives the first result even then.
+    run has ended, which the same append asserts it has not, or is being stopped and reads
+    nothing more but for later. A repeated submission of equal content gives the first
+    result even then.
     """
     _check_submission(submission)
     if not text.strip():
@@ -80,9 +81,20 @@ async def accept_message(
         raise closed_error(run_stream(run_id))
     stream = incoming_stream(run.accepted.session)
     fact = MessageAccepted(submission=submission, text=text, later=later, run_id=run_id)
+    deaf = run.stop is not None and run.ended is None and not later
+    if deaf and await read_event(ledger, stream, event_id(fact)) is None:
+        raise _stopping(run_id)
     guard = Part(run_stream(run_id), (), open_only=True)
     appended = await append(ledger, author, Part(stream, (fact,)), guard)
     return _accepted(run, stream, fact, appended)
+
+
+def _stopping(run_id: str) -> LegatoError:
+    return refused(
+        "run_closed",
+        f"the run {run_id} is being stopped and reads nothing more",
+        next="send it with --later to start the session's next run, or start a new run",
+    )
 
 
 async def accept_stop(

@@ -52,8 +52,9 @@ _SPEC = tool_spec(
     "shell",
     "Run a command line in the workspace (bash where it is installed, else sh) and return its "
     "exit status and output, stdout and stderr together. Only the workspace and a private /tmp "
-    "can be changed; HOME is empty and private. There is no terminal and no input. Background "
-    "processes end with the command.",
+    "can be changed; HOME is empty and private. There is no network beyond a loopback of the "
+    "command's own unless the workspace grants it, no terminal and no input. Background processes "
+    "end with the command.",
     {
         "type": "object",
         "properties": {

@@ -48,6 +48,13 @@ def undelivered(events: Sequence[Recorded], mine: Sequence[Recorded]) -> list[st
     return [texts[one.version].text for one in mine if one.version not in delivered]
 
 
+def unread(events: Sequence[Recorded], incoming: Sequence[Recorded]) -> list[str]:
+    """Give the texts of the messages to steer the run that no request has delivered yet."""
+    texts = _texts(incoming)
+    mine = [one for one in sent_to(events, incoming) if not texts[one.version].later]
+    return undelivered(events, mine)
+
+
 def _texts(incoming: Sequence[Recorded]) -> dict[int, MessageAccepted]:
     return {one.version: one.fact for one in incoming if isinstance(one.fact, MessageAccepted)}
 

@@ -8,9 +8,12 @@ import click
 from rich.text import Text
 
 from domain.ids import derived_run_id
+from domain.runs.messages import unread
+from domain.runs.recorded import short
+from domain.words import counted
 from legato.cli.console import Call, json_option, run_async
 from legato.door import new_id, send, stop
-from legato.readings import find_run, read_run, read_session
+from legato.readings import Session, find_run, read_run, read_session
 
 if TYPE_CHECKING:
     from ledger.accept import Accepted
@@ -34,7 +37,8 @@ def send_command(call: Call, run: str, message: str, *, later: bool) -> int:
             return run_id, sent
 
     run_id, accepted = run_async(work())
-    said, more = f"accepted: {run_id} is given it at its next step", dict[str, object]()
+    said = f"accepted: {run_id} is given it at its next step, unless it is stopped before"
+    more = dict[str, object]()
     if later:
         following = next_run(accepted)
         said = f"accepted: after the end of {run_id} it starts the session's next run, {following}"
@@ -54,22 +58,26 @@ def stop_command(call: Call, run: str, reason: str) -> int:
     A run whose Temporal workflow is closed or gone is ended in the ledger.
     """
 
-    async def work() -> tuple[str, Accepted, bool]:
+    async def work() -> tuple[str, Accepted, Session, list[str]]:
         async with call.door(run) as door:
             run_id = await find_run(door.ledger, run)
             accepted = await stop(door, run_id, reason, submission=new_id())
-            session = await read_session(door.ledger, await read_run(door.ledger, run_id))
-            return run_id, accepted, session.for_later
+            events = await read_run(door.ledger, run_id)
+            session = await read_session(door.ledger, events)
+            return run_id, accepted, session, unread(events, session.incoming)
 
-    run_id, accepted, waiting = run_async(work())
+    run_id, accepted, session, left = run_async(work())
     ended = accepted.run.ended
     said = f"accepted: {run_id} is being stopped"
     if ended is not None:
         said = f"ended: {run_id} is {ended.status} ({ended.reason}): Temporal would not end it"
     status = ended.status if ended is not None else "stopping"
-    if waiting:
+    if left:
+        said += f"\n{counted(len(left), 'message')} came too late and will not be read: "
+        said += "; ".join(short(text) for text in left)
+    if session.for_later:
         said += f"\nmessages for later wait: they start run {next_run(accepted)} after its end"
-    say_accepted(call, run_id, accepted, said, reason=reason, status=status)
+    say_accepted(call, run_id, accepted, said, reason=reason, status=status, undelivered=left)
     return 0
 
 

@@ -94,7 +94,8 @@ async def _confinement() -> Finding:
         step = "run `python -m workers.confinement` and report what it says"
         return warn("confinement", "the level could not be found out", step)
     if level == "none":
-        step = "install bubblewrap; until then the shell tool is hidden from every agent"
+        step = "install bubblewrap; until then the shell tool is hidden from every agent, "
+        step += "and check-and-fix is refused: it cannot work without"
         return warn("confinement", f"none: {reason}", step)
     return ok("confinement", f"{level}: {reason}")
 

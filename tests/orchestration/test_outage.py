@@ -10,7 +10,9 @@ import pytest
 
 from domain.events import CallSettled, InputAsked, ModelRequested, ModelResponded
 from domain.tools.results import Tag
+from tests.support.canaries import CANARY
 from tests.support.gate import gate_before
+from tests.support.trust import all_holds
 
 if TYPE_CHECKING:
     from domain.runs.run import Run
@@ -23,7 +25,7 @@ OUTAGE = 12.0
 
 SCRIPT = """
 steps:
-  - text: one after another the words of this answer arrive
+  - text: one after another the words of this answer arrive {canary}
     delay_seconds: 3
     calls: [{{tool: count_once, arguments: {{path: "{counter}", text: one, sleep_seconds: 3}}}}]
   - calls: [{{tool: hang_read, arguments: {{seconds: 3}}}}]
@@ -54,7 +56,8 @@ async def test_an_outage_of_the_ledger_asks_nobody_and_repeats_nothing(
         async with gate_before(rig.stack.database_url, Path(folder)) as gate:
             rig.start_worker(DATABASE_URL=gate.url)
             counter = rig.folder / "outside.txt"
-            run_id = await rig.launch(model=rig.script(SCRIPT.format(counter=counter)))
+            script = SCRIPT.format(counter=counter, canary=CANARY)
+            run_id = await rig.launch(model=rig.script(script))
             await rig.until(run_id, MOMENTS[moment], seconds=120)
 
             await gate.shut()
@@ -68,3 +71,4 @@ async def test_an_outage_of_the_ledger_asks_nobody_and_repeats_nothing(
     assert [c.outcome.tag for c in await rig.of(run_id, CallSettled)] == [Tag.OK, Tag.OK]
     assert len(await rig.of(run_id, ModelResponded)) == 3
     assert len(await rig.of(run_id, ModelRequested)) == 3, "no answer is paid for twice"
+    await all_holds(rig)

@@ -82,6 +82,8 @@ async def test_the_first_answer_wins_and_the_loser_is_told_and_kept(rig: Rig) ->
     (settled,) = await rig.of(run_id, InputSettled)
     (call,) = await rig.of(run_id, CallSettled)
     assert call.outcome.text == settled.answer
+    late = [one.submission for one in await rig.of(run_id, InputLate)]
+    assert sorted([settled.submission, *late]) == ["s0", "s1", "s2", "s3"]
     assert run.status == "completed"
 
 

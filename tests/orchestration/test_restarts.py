@@ -15,6 +15,7 @@ from domain.tools.results import Tag
 from legato.client import host_of
 from legato.door import search_attributes
 from legato.embedded import Stack, ensure_up
+from tests.support.canaries import CANARY
 from tests.support.embedded_stack import (
     ended_after,
     kill,
@@ -24,6 +25,7 @@ from tests.support.embedded_stack import (
     until,
 )
 from tests.support.rig import PLUGIN, ROOT, Rig, rig_of
+from tests.support.trust import all_holds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -41,12 +43,12 @@ steps:
   - calls:
       - {{tool: read_file, arguments: {{path: a.txt}}}}
       - {{tool: count_once, arguments: {{path: "{counter}", text: first}}}}
-  - text: one after another the words of this answer arrive
+  - text: one after another the words of this answer arrive {canary}
     delay_seconds: 6
     calls: [{{tool: list_files, arguments: {{}}}}]
   - calls:
       - tool: shell
-        arguments: {{command: "echo begun >> counted.txt; sleep 6"}}
+        arguments: {{command: "echo begun >> counted.txt; sleep 6; echo {canary}"}}
   - calls:
       - tool: count_once
         arguments: {{path: "{counter}", text: last, sleep_seconds: {sleeping}}}
@@ -105,13 +107,14 @@ async def rig_on(home: Path, folder: Path) -> AsyncGenerator[Rig]:
     """Open a rig on a home's own stack and worker."""
     stack = await up(home)
     async with rig_of(stack, folder, host=host_of(settings_of(home)), home=home) as rig:
-        (rig.workspace / "a.txt").write_text("hello\n")
+        (rig.workspace / "a.txt").write_text(f"hello {CANARY}\n")
         yield rig
 
 
 async def launched(rig: Rig, *, sleeping: float = 6.0) -> str:
     """Start the run that is interrupted."""
-    script = SCRIPT.format(counter=rig.folder / "outside.txt", sleeping=sleeping)
+    counter = rig.folder / "outside.txt"
+    script = SCRIPT.format(counter=counter, sleeping=sleeping, canary=CANARY)
     return await rig.launch(model=rig.script(script))
 
 
@@ -130,6 +133,7 @@ async def completed_once(rig: Rig, run_id: str) -> None:
     assert len(await rig.of(run_id, CallIntended)) == 3
     assert (rig.folder / "outside.txt").read_text() == "first\nlast\n"
     assert (rig.workspace / "counted.txt").read_text() == "begun\n"
+    await all_holds(rig)
 
 
 async def restarted(home: Path, part: str, before: int) -> None:

@@ -23,8 +23,9 @@ from domain.runs.inputs import How
 from domain.runs.unknown import AGAIN, HAPPENED, NOT_HAPPENED
 from domain.tools.results import Tag
 from ledger.accept import accept_answer
-from tests.support.canaries import CANARY, histories_of, run_ids, seen_in
+from tests.support.canaries import CANARY
 from tests.support.rig import PERSON, kept_alive
+from tests.support.trust import all_holds, nothing_seen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,13 +39,6 @@ async def asking(served: Rig) -> AsyncIterator[Rig]:
     """A rig whose runs leave nothing of their content in Temporal."""
     yield served
     await nothing_seen(served)
-
-
-async def nothing_seen(rig: Rig) -> None:
-    """Check that Temporal holds nothing of what the rig's runs said or did."""
-    for run_id in await run_ids(rig):
-        for history in await histories_of(rig, run_id):
-            assert seen_in(history, [CANARY, str(rig.folder)]) == []
 
 
 async def counting(rig: Rig, then: str, tool: str = "count_once", **more: object) -> str:
@@ -210,7 +204,7 @@ async def test_a_worker_that_dies_in_the_effect_leaves_three_questions_with_thre
     assert counted(rig) == 2
     (call,) = await rig.of(run_id, CallSettled)
     assert (call.outcome.tag, call.by) == (Tag.OK, "person")
-    await nothing_seen(rig)
+    await all_holds(rig)
 
 
 @pytest.mark.slow
@@ -231,4 +225,4 @@ async def test_a_worker_that_was_only_asleep_closes_the_question_when_it_wakes(r
     (call,) = await rig.of(run_id, CallSettled)
     assert (call.outcome.tag, call.by) == (Tag.OK, "execution")
     assert counted(rig) == 1
-    await nothing_seen(rig)
+    await all_holds(rig)

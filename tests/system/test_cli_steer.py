@@ -64,11 +64,13 @@ def test_a_stop_is_accepted_at_once_and_ends_the_run_with_who_and_why(stack: Liv
     assert stack.reaches(model, "running")
     run_id = str(stack.row(model)["run_id"])
 
+    sent = stack.inside("--json", "send", run_id, "one more thing")
     stopped = stack.cli("--json", "stop", run_id, "--reason", "seen enough")
     following.communicate(timeout=20)
     again = stack.inside("--json", "stop", run_id)
 
     assert (stopped.code, stopped.json["ok"]) == (0, True)
+    assert (sent.code, stopped.json["undelivered"]) == (0, ["one more thing"])
     assert following.returncode == 6
     row = stack.row(model)
     assert (row["status"], row["reason"]) == ("stopped", "stop_requested")

@@ -301,13 +301,29 @@ async def test_an_ended_run_takes_no_stop_and_no_message(run: Ledger) -> None:
     assert (await read_head(run, INCOMING)).version == 0
 
 
+async def test_a_run_that_is_being_stopped_takes_messages_for_later_only(run: Ledger) -> None:
+    """It reads nothing more: whoever would steer it is told so, and what to do."""
+    first = await accept_message(run, ANN, RUN, "s1", "in time", later=False)
+    await accept_stop(run, ANN, RUN, "s2", "enough")
+
+    again = await accept_message(run, ANN, RUN, "s1", "in time", later=False)
+    steering = await refusal(accept_message(run, ANN, RUN, "s3", "too late", later=False))
+    later = await accept_message(run, ANN, RUN, "s4", "after it", later=True)
+
+    assert again.version == first.version
+    assert steering.code == "run_closed"
+    assert "is being stopped" in steering.message
+    assert "--later" in steering.next
+    assert later.version == first.version + 1
+
+
 async def test_a_repeated_submission_gives_the_first_result_even_after_the_end(
     run: Ledger,
 ) -> None:
     """Nothing is added by the repetition."""
-    stop = await accept_stop(run, ANN, RUN, "s1", "enough")
     message = await accept_message(run, ANN, RUN, "s1", "hello", later=False)
     await accept_message(run, ANN, RUN, "s2", "more", later=False)
+    stop = await accept_stop(run, ANN, RUN, "s1", "enough")
     await put(run, STREAM, facts.run_ended())
 
     stop_again = await accept_stop(run, ANN, RUN, "s1", "enough")
@@ -320,8 +336,8 @@ async def test_a_repeated_submission_gives_the_first_result_even_after_the_end(
 
 async def test_an_id_reused_for_another_command_is_refused(run: Ledger) -> None:
     """Other text, or another person's word."""
-    await accept_stop(run, ANN, RUN, "s1", "enough")
     await accept_message(run, ANN, RUN, "s1", "hello", later=False)
+    await accept_stop(run, ANN, RUN, "s1", "enough")
 
     codes = [
         (await refusal(accept_stop(run, ANN, RUN, "s1", "more than enough"))).code,
