@@ -15,7 +15,7 @@ from bench.measured import Measured
 from domain.errors import LegatoError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bench.measured import Value
 
@@ -28,30 +28,30 @@ SCRIPTS = Path(__file__).with_name("peers")
 _SAID = 400
 
 
-def folder() -> Path:
-    """Name the rivals' own environment, kept between benches; removing it renews them."""
+def folder(name: str) -> Path:
+    """Name an environment of rivals, kept between benches; removing it renews them."""
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(cache) / "legato-bench" / f"peers-{sys.version_info[0]}.{sys.version_info[1]}"
+    return Path(cache) / "legato-bench" / f"{name}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
-async def installed() -> str:
-    """Install the rivals where they are not yet and give their interpreter.
+async def installed(name: str = "peers", packages: Sequence[str] = PACKAGES) -> str:
+    """Install rivals in an environment of theirs, where they are not yet; gives its interpreter.
 
     Raises:
         LegatoError: `rival_not_installed`, with what the installer said.
 
     """
-    home = folder()
+    home = folder(name)
     python, ready = home / "bin" / "python", home / "ready"
     if ready.exists():
         return str(python)
-    progress(f"installing the rivals into {home}")
+    progress(f"installing {name} into {home}")
     if home.exists():
         shutil.rmtree(home)
     await _done(sys.executable, "-m", "venv", str(home))
     await _done(
         *(str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
-        *PACKAGES,
+        *packages,
     )
     ready.touch()
     return str(python)
@@ -68,7 +68,7 @@ async def _done(*command: str) -> None:
             "the rivals could not be installed",
             cause=said.decode("utf-8", "replace").strip()[-_SAID:] or f"{command} failed",
             next="give pip access to its packages and run the bench again, "
-            "or measure --engine legato,bare",
+            "or name the figures and engines without them",
         )
 
 

@@ -36,7 +36,7 @@ class Table:
         table = [
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
         ]
-        return "\n".join([_machine(), "", *(one.rstrip() for one in table), *self.notes])
+        return "\n".join([machine(), "", *(one.rstrip() for one in table), *self.notes])
 
     def _turns(self) -> list[tuple[str, str, str]]:
         """One row an engine: medians over its rounds."""
@@ -58,7 +58,8 @@ def _number(value: Value) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _machine() -> str:
+def machine() -> str:
+    """Name the machine, and how busy it is now."""
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}"
 

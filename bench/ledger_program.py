@@ -1,0 +1,160 @@
+"""What the bench of the ledger is asked on its command line, and the order in which it does it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import random
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench import eventsourcing
+from bench.cluster import progress
+from bench.contest import Figure, Length, compared, contest, rate
+from bench.ledger_table import text
+from bench.postgres import postgres
+from bench.writers import FACT_BYTES, RAW_TABLE, Writers
+from domain.errors import LegatoError
+from ledger.connect import close_ledger, open_ledger
+from legato.leave import leave
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.contest import Rounds, Slice
+    from ledger.connect import Ledger
+
+    Out = Callable[[Figure], None]
+
+RAW = "raw"
+WRITTEN = ("append", "batch", eventsourcing.NAME, "chain_off")
+FIGURES = WRITTEN
+WRITERS = (1, 8, 32)
+ROUNDS, SECONDS = 7, 0.6
+REFUSED = 2
+DESCRIPTION = """\
+Measures the ledger on a Postgres of its own in a temporary home, fsync on, and stops it.
+
+raw: a bare INSERT of the same bytes into a table with the same columns and primary key, no
+head, no chain, no other index.  append: one event an append.  batch: three events an append,
+events for events.  chain_off: append's own statement without the hash chain.
+pyeventsourcing: its default recorder for Postgres, installed into a cache folder.
+"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line, read."""
+
+    figures: Sequence[str]
+    writers: Sequence[int]
+    length: Length
+    seed: int
+    as_json: bool
+
+
+def read_arguments(words: list[str]) -> Asked:
+    """Read the command line; argparse ends the program where it is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="bench/ledger.py",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ",".join(FIGURES)
+    parser.add_argument("--figure", default=names, help=f"one or more, by commas: {names}")
+    parser.add_argument("--writers", default="1,8,32", help="how many at once, by commas (1,8,32)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"interleaved rounds ({ROUNDS})")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help=f"of a slice of one round ({SECONDS})"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the order within rounds (1)")
+    parser.add_argument("--json", action="store_true", help="print JSON lines, not a table")
+    given = parser.parse_args(words)
+    figures = tuple(str(given.figure).split(","))
+    unknown = [name for name in figures if name not in FIGURES]
+    if unknown:
+        parser.error(f"no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    counts = str(given.writers).split(",")
+    if not all(word.isdecimal() and int(word) for word in counts) or given.rounds < 1:
+        parser.error("writers and rounds are whole numbers of at least 1")
+    length = Length(given.rounds, given.seconds)
+    return Asked(figures, tuple(map(int, counts)), length, given.seed, given.json)
+
+
+async def run(asked: Asked, out: Out) -> None:
+    """Measure what was asked."""
+    async with AsyncExitStack() as until:
+        progress("starting Postgres")
+        url = await until.enter_async_context(postgres())
+        ledger = await open_ledger(url, most=max(10, *asked.writers))
+        until.push_async_callback(close_ledger, ledger)
+        await _writing(asked, url, ledger, until, out)
+
+
+async def _writing(asked: Asked, url: str, ledger: Ledger, until: AsyncExitStack, out: Out) -> None:
+    await ledger.pool.execute(RAW_TABLE)
+    slices: dict[str, Slice] = {
+        name: each
+        for name, each in Writers(ledger).slices().items()
+        if name == RAW or name in asked.figures
+    }
+    if eventsourcing.NAME in asked.figures:
+        rival = await until.enter_async_context(eventsourcing.eventsourcing(url, FACT_BYTES))
+        slices[eventsourcing.NAME] = rival
+    order = random.Random(asked.seed)  # noqa: S311 - an order, no secret
+    for writers in asked.writers:
+        progress(f"{writers} writers")
+        for figure in _figures(await contest(slices, writers, asked.length, order), writers):
+            out(figure)
+
+
+def _figures(rounds: Rounds, writers: int) -> list[Figure]:
+    """Sum up, with the ratios that the product is held to."""
+    figures = [rate(name, writers, rounds, RAW) for name in rounds]
+    held = {"chain_on_to_off": "chain_off", "append_to_rival": eventsourcing.NAME}
+    figures += [
+        compared(name, writers, rounds, "append", over)
+        for name, over in held.items()
+        if over in rounds and "append" in rounds
+    ]
+    return figures
+
+
+async def _until_told_to_end(asked: Asked, out: Out) -> int:
+    """Run, and on SIGTERM or SIGINT stop the server before ending."""
+    task = asyncio.ensure_future(run(asked, out))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+        return 0
+    return 128 + signal.SIGINT
+
+
+def main() -> None:
+    """Run the bench."""
+    asked = read_arguments(sys.argv[1:])
+    figures: list[Figure] = []
+
+    def out(figure: Figure) -> None:
+        figures.append(figure)
+        if asked.as_json:
+            print(json.dumps(figure.line()), flush=True)
+        else:
+            progress(json.dumps(figure.line()))
+
+    try:
+        status = asyncio.run(_until_told_to_end(asked, out))
+    except LegatoError as exc:
+        sys.stderr.write(f"{exc.code}: {exc.message}\n  cause: {exc.cause}\n  next: {exc.next}\n")
+        status = REFUSED
+    if figures and not asked.as_json:
+        print(text(figures))
+    leave(status)
