@@ -5,12 +5,13 @@ and answers with {"per_second"}: single events, each writer a thread on a stream
 """
 
 import json
+import os
 import sys
 import threading
 import time
 import uuid
 
-from eventsourcing.persistence import InfrastructureFactory, StoredEvent
+from eventsourcing.persistence import ApplicationRecorder, InfrastructureFactory, StoredEvent
 from eventsourcing.utils import Environment
 
 MOST = 32
@@ -24,7 +25,6 @@ def main() -> None:
         "POSTGRES_POOL_SIZE": str(MOST),
         "POSTGRES_CONN_MAX_AGE": "3600",
     }
-    import os  # noqa: PLC0415 - the server's address comes in it
 
     environment = Environment(name="bench", env={**os.environ, **given})
     recorder = InfrastructureFactory.construct(environment).application_recorder()
@@ -34,7 +34,7 @@ def main() -> None:
         print(json.dumps({"per_second": rate}), flush=True)
 
 
-def measure(recorder, state: bytes, writers: int, seconds: float) -> float:  # noqa: ANN001
+def measure(recorder: ApplicationRecorder, state: bytes, writers: int, seconds: float) -> float:
     """Write for a while with so many threads."""
     counts = [0] * writers
     until = [0.0]
