@@ -23,6 +23,7 @@ from activities.record import (
     definition_of,
     refresh,
 )
+from activities.shown import shown
 from activities.view import view_of
 from domain.codec import canonical, canonical_list, digest_bytes
 from domain.errors import LegatoError
@@ -42,12 +43,13 @@ from domain.ports import Disposition, ModelFailure, ModelRequest
 from domain.runs.budget import exceeded
 from domain.runs.checks import repair_message
 from domain.runs.conversation import Message, UserMessage, message_bytes
+from domain.runs.cursor import Request
 from domain.runs.steps import StepInput, StepResult
 from domain.tools.render import native_tools, render_request
 from ledger.append import Part, TakenError, VersionConflictError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from activities.world import World
     from domain.ports import ModelAnswer
@@ -223,12 +225,22 @@ async def _pin(world: World, record: Record, prepared: Prepared) -> bool:
 
 
 async def _send(world: World, record: Record, prepared: Prepared) -> StepResult | None:
-    """Send the pinned request and record what it came to."""
+    """Send the pinned request, shown to viewers meanwhile, and record what it came to."""
+    asked = prepared.requested
+    at = Request(asked.turn, asked.step, asked.n)
+    async with shown(world.ledger, accepted_of(record).run_id, at) as show:
+        return await _sent_and_recorded(world, record, prepared, show)
+
+
+async def _sent_and_recorded(
+    world: World, record: Record, prepared: Prepared, show: Callable[[str], None]
+) -> StepResult | None:
     pieces: list[str] = []
     first = asyncio.Event()
 
     def on_text(piece: str) -> None:
         pieces.append(piece)
+        show(piece)
         if not first.is_set():
             first.set()
             world.kill(f"in:{prepared.requested.type}:{prepared.requested.key()}")

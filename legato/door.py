@@ -21,46 +21,34 @@ from domain.errors import LegatoError, problems, refused
 from domain.events import Entry, MessageAccepted, StopRequested
 from domain.ids import run_stream, workspace_slug
 from domain.runs.attributes import KEYWORDS
+from domain.runs.cursor import Cursor
 from domain.runs.overview import PEOPLE
+from domain.runs.recorded import Recorded
 from domain.runs.run import Run, Status, evolve
 from domain.tools.registry import build_registry
 from ledger.accept import accept_answer, accept_message, accept_stop
-from ledger.connect import Ledger, close_ledger, open_ledger
+from ledger.connect import UNREACHABLE, Ledger, close_ledger, open_ledger
 from ledger.dispatch import Launch, dispatch
 from ledger.encode import Author
-from ledger.reads import Stored, read_event, read_stream
+from ledger.reads import read_event
 from legato.embedded import Stack, ensure_up
+from legato.live import LOOK, ledger_gone, live
 from legato.off_limits import require_allowed
 from legato.paths import absolute
-from legato.readings import recorded
 from legato.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
     from domain.events import Fact, RunAccepted
-    from domain.runs.recorded import Recorded
     from ledger.accept import Accepted
 
 T = TypeVar("T")
-
-LOOK = 0.3
-"""Seconds between two looks at a run that is followed."""
-
-PATIENCE = 30.0
-"""Seconds that a ledger may be silent before following it is given up."""
 
 AGAIN = 10.0
 """Seconds for which a command is repeated while the ledger does not answer."""
 
 _CLOSING = 2.0
-UNREACHABLE = (
-    OSError,
-    TimeoutError,
-    asyncpg.InterfaceError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-)
 
 
 @dataclass(frozen=True)
@@ -107,16 +95,6 @@ async def open_door(
     finally:
         with suppress(TimeoutError, asyncpg.InterfaceError, OSError):
             await asyncio.wait_for(close_ledger(ledger), _CLOSING)
-
-
-def ledger_gone(exc: BaseException) -> LegatoError:
-    """Say that the ledger stopped answering."""
-    return LegatoError(
-        "ledger_unreachable",
-        "the ledger's database stopped answering",
-        cause=type(exc).__name__,
-        next="run `legato up`; runs that were accepted go on once the ledger is back",
-    )
 
 
 def this_user() -> str:
@@ -285,27 +263,15 @@ async def _tell(door: Door, fact: Fact, run_id: str) -> None:
     await tell_at_once(door, fact, run_id)
 
 
-async def follow(door: Door, run_id: str, after: int = 0) -> AsyncIterator[list[Recorded]]:
+async def follow(door: Door, run_id: str) -> AsyncIterator[list[Recorded]]:
     """Give a run's events as they come, in batches; the last batch holds its end.
 
-    Raises `ledger_unreachable` once the ledger has been silent for PATIENCE seconds.
+    Raises what `live` raises.
     """
-    heard = time.monotonic()
-    while True:
-        try:
-            stored = await read_stream(door.ledger, run_stream(run_id), after)
-            heard = time.monotonic()
-        except UNREACHABLE as exc:
-            if time.monotonic() - heard > PATIENCE:
-                raise ledger_gone(exc) from None
-            stored = list[Stored]()
-        fresh = [recorded(one) for one in stored]
-        if fresh:
-            after = fresh[-1].version
-            yield fresh
-        if any(event.fact.closes for event in fresh):
-            return
-        await asyncio.sleep(LOOK)
+    async for batch in live(door.ledger, run_id, Cursor()):
+        events = [told.what for told in batch if isinstance(told.what, Recorded)]
+        if events:
+            yield events
 
 
 async def wait(door: Door, run_id: str, tell: Callable[[Recorded], None]) -> Run:

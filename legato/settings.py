@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _DEFAULT_HOME = "~/.legato"
 _DEFAULT_NAMESPACE = "legato"
 _MOST_EVENTS = 2000
+_API_ADDRESS = "127.0.0.1:8787"
 _LEAST_EVENTS = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
@@ -33,7 +34,7 @@ class Settings:
     is to be used. `task_queue_host` names this machine's task queue, empty where it is
     to be derived from `home`. `kill_points` names the places where a test kills a
     worker, empty in all other use. `most_events` is how long a run's history may grow
-    before the run continues as new.
+    before the run continues as new. `api_address` is where the API serves (host:port).
     """
 
     home: Path
@@ -43,6 +44,7 @@ class Settings:
     task_queue_host: str
     kill_points: str
     most_events: int
+    api_address: str
 
     def __repr__(self) -> str:
         """Every field, the password of the database address masked."""
@@ -51,7 +53,7 @@ class Settings:
             f"Settings(home={str(self.home)!r}, temporal_address={self.temporal_address!r}, "
             f"temporal_namespace={self.temporal_namespace!r}, database_url={url!r}, "
             f"task_queue_host={self.task_queue_host!r}, kill_points={self.kill_points!r}, "
-            f"most_events={self.most_events})"
+            f"most_events={self.most_events}, api_address={self.api_address!r})"
         )
 
 
@@ -71,6 +73,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         task_queue_host=environ.get("LEGATO_HOST", ""),
         kill_points=environ.get("LEGATO_KILL_POINTS", ""),
         most_events=_count(environ.get("LEGATO_MOST_EVENTS") or str(_MOST_EVENTS)),
+        api_address=environ.get("LEGATO_API_ADDRESS") or _API_ADDRESS,
     )
     found = _problems(settings, written)
     if found:
@@ -121,6 +124,7 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "TEMPORAL_ADDRESS": _address_problem(settings.temporal_address),
         "TEMPORAL_NAMESPACE": _name_problem(settings.temporal_namespace),
         "DATABASE_URL": _url_problem(settings.database_url),
+        "LEGATO_API_ADDRESS": _address_problem(settings.api_address),
         "LEGATO_MOST_EVENTS": _events_problem(settings.most_events),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }

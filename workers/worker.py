@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -21,6 +21,8 @@ from activities.look import make_look
 from activities.models.prices import reserve
 from activities.run_tool import make_run_tool
 from activities.take_step import make_take_step
+from ledger.connect import UNREACHABLE
+from ledger.live import drop_old_pieces
 from legato.client import HandOver, home_queue
 from workers.beat import ActivitySurround
 from workers.relay import relay
@@ -100,6 +102,8 @@ async def serve(settings: Settings, client: Client, world: World) -> None:
             relay(HandOver(client, world.ledger, settings.most_events), stop)
         )
         warming = asyncio.create_task(asyncio.to_thread(reserve, PRICED, 1, 1))
+        with suppress(*UNREACHABLE):
+            await drop_old_pieces(world.ledger)
         log.info("worker_ready", queues=list(queues), tools=len(world.tools))
         await stop.wait()
         await relaying

@@ -12,9 +12,10 @@ from domain.runs.messages import told_with_messages
 from domain.runs.recorded import Recorded
 from legato.addresses import run_page
 from legato.cli.console import Call, json_option, plain, run_async
-from legato.cli.log import event_json, event_line
+from legato.cli.log import event_line
 from legato.cli.screens.overview import run_screen
 from legato.cli.screens.request import request_screen
+from legato.live import event_json
 from legato.readings import (
     Session,
     answer_command,

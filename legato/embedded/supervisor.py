@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from domain.errors import LegatoError
 from legato.settings import child_environment
 
-from . import postgres, temporal, worker
+from . import api, postgres, temporal, worker
+from .api import Api
 from .journal import note
 from .keeper import Keeper
 from .leftovers import end_leftovers
 from .lock import HELD, HomeLock, take_lock
+from .loopback import port_of
 from .postgres import Postgres, postgres_version
 from .processes import ProcessId, identify
 from .state import PartState, Reason, StackState, Status, load_state, write_state
-from .temporal import Remembered, Temporal, port_of, temporal_version
+from .temporal import Remembered, Temporal, temporal_version
 from .versions import own_versions
 from .worker import Worker
 
@@ -121,6 +123,9 @@ class Supervisor:
             await self._until_ready(*servers)
         versions = {**self._state.versions, **await self._server_versions()}
         self._record(replace(self._state, status=Status.READY, step="ready", versions=versions))
+        if options.with_worker:  # nobody waits for it: a run needs none of it
+            before = self._left.part(api.NAME).address if self._left else ""
+            await self._until_ready(Api(self._api_environment, port_of(before)))
         await asyncio.gather(*(task for _, task in self._keepers))
 
     async def _until_ready(self, *parts: Part) -> None:
@@ -158,6 +163,14 @@ class Supervisor:
             DATABASE_URL=self._state.database_url,
             TEMPORAL_ADDRESS=self._state.temporal_address,
             TEMPORAL_NAMESPACE=self._options.namespace,
+            PYTHONUNBUFFERED="1",
+        )
+
+    def _api_environment(self, address: str) -> Mapping[str, str]:
+        return child_environment(
+            LEGATO_HOME=str(self._options.home),
+            DATABASE_URL=self._state.database_url,
+            LEGATO_API_ADDRESS=address,
             PYTHONUNBUFFERED="1",
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.metadata
 import json
 import shutil
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from domain.errors import LegatoError
 
+from .loopback import get
 from .parts import NotReadyError, Start, output_of
 from .ports import LOOPBACK, free_port
 from .processes import end, having_arguments
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NAME = "temporal"
 RETENTION = "90d"
-_ANSWER = 5.0
 _STOP: Sequence[tuple[signal.Signals, float]] = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 
 
@@ -109,12 +108,6 @@ class Remembered:
     ui_port: int | None = None
 
 
-def port_of(address: str) -> int | None:
-    """Read the port of host:port; None where there is none."""
-    port = address.rpartition(":")[2]
-    return int(port) if port.isdecimal() else None
-
-
 def find_binary() -> Path:
     """Locate the `temporal` program: beside the interpreter, in its package, on the path.
 
@@ -144,13 +137,13 @@ async def probe_temporal(ui_address: str, namespace: str) -> None:
         NotReadyError: where either does not.
 
     """
-    await _get(ui_address, f"/api/v1/namespaces/{namespace}")
+    await get(ui_address, f"/api/v1/namespaces/{namespace}")
 
 
 async def temporal_version(ui_address: str) -> str:
     """Ask a server for its version, such as "1.32.0"; empty where it does not answer."""
     try:
-        body = await _get(ui_address, "/api/v1/cluster-info")
+        body = await get(ui_address, "/api/v1/cluster-info")
         version: object = json.loads(body)["serverVersion"]
     except (NotReadyError, ValueError, KeyError):
         return ""
@@ -184,22 +177,3 @@ async def _keep_closed_runs(
     )
     if status != 0:
         raise NotReadyError(output)
-
-
-async def _get(address: str, path: str) -> bytes:
-    """Read a page by plain HTTP: the clients that could do more take longer to import."""
-    request = f"GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n"
-    try:
-        async with asyncio.timeout(_ANSWER):
-            reader, writer = await asyncio.open_connection(LOOPBACK, port_of(address))
-            try:
-                writer.write(request.encode("ascii"))
-                answer = await reader.read()
-            finally:
-                writer.close()
-    except (OSError, TimeoutError) as error:
-        raise NotReadyError(f"{type(error).__name__}: {error}") from error
-    head, _, body = answer.partition(b"\r\n\r\n")
-    if b" 200 " not in head.partition(b"\r\n")[0]:
-        raise NotReadyError(head.partition(b"\r\n")[0].decode("ascii", errors="replace"))
-    return body

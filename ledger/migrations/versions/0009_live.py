@@ -1,0 +1,11 @@
+"""Text on its way to viewers: runs its SQL file."""
+
+from ledger.migrations.run_sql import run_sql
+
+revision = "0009_live"
+down_revision = "0001_ledger"
+
+
+def upgrade() -> None:
+    """Run the file."""
+    run_sql("0009_live.sql")

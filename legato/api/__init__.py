@@ -1,0 +1,1 @@
+"""The HTTP door: what programs and pages on this machine read of runs."""
