@@ -82,6 +82,7 @@ def status_json(status: StackStatus, home: Path) -> dict[str, object]:
         "temporal_address": status.temporal_address,
         "ui_address": status.ui_address,
         "database_url": status.database_url,
+        "api_address": status.api_address,
         "parts": plain(status.parts),
         "versions": dict(status.versions),
         "reason": plain(status.reason),

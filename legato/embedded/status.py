@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from domain.errors import LegatoError
 from legato.settings import without_password
 
-from . import postgres, temporal
+from . import api, postgres, temporal
 from .lock import is_locked, signed_by
 from .parts import NotReadyError
 from .postgres import probe_database
@@ -57,6 +57,7 @@ class StackStatus:
     temporal_address: str = ""
     ui_address: str = ""
     database_url: str = ""
+    api_address: str = ""
     parts: tuple[PartStatus, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -88,6 +89,7 @@ async def stack_status(settings: Settings) -> StackStatus:
         temporal_address=now.temporal_address,
         ui_address=now.ui_address,
         database_url=now.database_url,
+        api_address=now.part(api.NAME).address,
         parts=tuple(_part(part) for part in (supervisor, *state.parts)),
         versions=now.versions,
     )

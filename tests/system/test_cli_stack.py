@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx2 as httpx
 import pytest
 
-from tests.support.stack import Result, call_inside, call_program, clean_environment
+from tests.support.stack import Result, call_inside, call_program, clean_environment, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,15 @@ def test_status_gives_the_addresses_and_every_part_with_its_process(stack: LiveS
     assert status.json["temporal_address"] == stack.temporal_address
     assert status.json["ui_address"].startswith("http://127.0.0.1:")
     alive = {part["name"]: part["alive"] and part["pid"] > 0 for part in status.json["parts"]}
+    alive.pop("api", None)  # the stack is ready before it serves
     assert alive == dict.fromkeys(["supervisor", "temporal", "postgres", "worker"], True)
+
+
+def test_the_api_is_told_once_it_serves(stack: LiveStack) -> None:
+    assert until(lambda: bool(stack.cli("status", "--json").json["api_address"]))
+
+    address = stack.cli("status", "--json").json["api_address"]
+    assert httpx.get(f"{address}/health", timeout=10).json() == {"ok": True}
 
 
 def test_people_are_shown_no_password(stack: LiveStack) -> None:

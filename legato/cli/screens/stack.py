@@ -58,6 +58,7 @@ def _addresses(status: StackStatus, home: Path) -> list[tuple[str, str]]:
         ("home", str(home)),
         ("Temporal", status.temporal_address),
         ("Temporal UI", status.ui_address),
+        ("API", status.api_address),
         ("database", without_password(status.database_url)),
         ("versions", ", ".join(f"{name} {what}" for name, what in status.versions.items())),
     ]
