@@ -5,16 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai.messages import (
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ToolCallPart,
+)
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from activities.models.convert import answer_of, history_of
-from activities.models.failures import failure_of, half_stream
+from activities.models.failures import (
+    CUT_EMPTY,
+    EMPTY,
+    FILTERED,
+    HALF_STREAM,
+    TABLE,
+    failed,
+    failure_of,
+)
 from activities.models.prices import priced
 from domain.ports import ModelFailure
-from domain.runs.conversation import Usage
+from domain.runs.conversation import ToolMessage, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +36,7 @@ if TYPE_CHECKING:
     import pydantic_ai.models as pai
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
 
+    from activities.models.failures import Row
     from domain.ports import Model, ModelAnswer, ModelRequest
     from domain.runs.model_name import ModelName
 
@@ -54,9 +69,13 @@ async def _send(
     pieces: list[str] = []
     begun = False
     try:
+        history = history_of(request, name)
+    except Exception as error:  # noqa: BLE001 - the port raises ModelFailure and nothing else
+        return failed(TABLE[-1], name, detail=f" ({type(error).__name__})")
+    try:
         async with model_request_stream(
             model,
-            history_of(request, name),
+            history,
             model_settings=_settings(request),
             model_request_parameters=_offered(request),
             instrument=False,
@@ -70,7 +89,8 @@ async def _send(
             response = stream.get()
     except Exception as error:  # noqa: BLE001 - the port raises ModelFailure and nothing else
         return failure_of(error, name, partial="".join(pieces), begun=begun)
-    return response if _ended(response) else half_stream(name, "".join(pieces))
+    row = _no_answer(response, request)
+    return response if row is None else failed(row, name, "".join(pieces))
 
 
 def _settings(request: ModelRequest) -> ModelSettings:
@@ -101,6 +121,24 @@ def _text_in(event: ModelResponseStreamEvent) -> str:
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
         return event.delta.content_delta
     return ""
+
+
+def _no_answer(response: ModelResponse, request: ModelRequest) -> Row | None:
+    """Tell why a response is no answer; None where it is one."""
+    if not _ended(response):
+        return HALF_STREAM
+    if response.finish_reason == "content_filter":
+        return FILTERED
+    said = any(
+        isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content.strip())
+        for part in response.parts
+    )
+    if said:
+        return None
+    if response.finish_reason == "length":
+        return CUT_EMPTY
+    after_result = bool(request.messages) and isinstance(request.messages[-1], ToolMessage)
+    return None if after_result else EMPTY
 
 
 def _ended(response: ModelResponse) -> bool:

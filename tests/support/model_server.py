@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from tests.support import model_wire as wire
 from tests.support.gemini_wire import GEMINI
+from tests.support.model_faults import Spoiled
 from tests.support.model_wire import Says
 
 if TYPE_CHECKING:
@@ -69,7 +70,21 @@ class Silence:
     says: Says = field(default_factory=lambda: Says("Let me "))
 
 
-Behaviour: TypeAlias = Says | Refuses | HalfStream | BreaksDown | BadJson | Silence
+@dataclass(frozen=True)
+class Stalls:
+    """A connection that is taken, and then nothing at all until the client leaves."""
+
+
+@dataclass(frozen=True)
+class Drips:
+    """An answer that comes one byte at a time, `pause` seconds apart."""
+
+    says: Says
+    pause: float = 0.0
+
+
+Streamed: TypeAlias = Says | HalfStream | BreaksDown | Silence | Drips | Spoiled
+Behaviour: TypeAlias = Streamed | Refuses | BadJson | Stalls
 
 
 @dataclass
@@ -90,6 +105,11 @@ class ModelServer:
     queue: deque[Behaviour] = field(default_factory=deque[Behaviour])
     requests: list[Recorded] = field(default_factory=list[Recorded])
     default: Behaviour = field(default_factory=lambda: Says("Done."))
+
+    @property
+    def calls(self) -> int:
+        """How many HTTP requests have arrived."""
+        return len(self.requests)
 
     @property
     def openai_url(self) -> str:
@@ -170,6 +190,9 @@ async def _answer(state: ModelServer, request: Request, dialect: wire.Dialect) -
     if isinstance(behaviour, Refuses):
         failure = dialect.failure(behaviour.status, behaviour.kind, behaviour.message)
         return JSONResponse(failure, behaviour.status, headers=dict(behaviour.headers))
+    if isinstance(behaviour, Stalls):
+        await _until_left(request, recorded)
+        return Response(status_code=500)
     if isinstance(behaviour, BadJson):
         return Response(behaviour.text, media_type=behaviour.media_type)
     model = str(body.get("model", "gemini-2.5-flash"))
@@ -189,13 +212,31 @@ async def _watched(events: AsyncIterator[str], recorded: Recorded) -> AsyncItera
         raise
 
 
-async def _events(
-    behaviour: Says | HalfStream | BreaksDown | Silence, dialect: wire.Dialect, model: str
+async def _until_left(request: Request, recorded: Recorded) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    recorded.left.set()
+
+
+async def _whole(
+    behaviour: Says | Drips | Spoiled, dialect: wire.Dialect, model: str
 ) -> AsyncIterator[str]:
-    if isinstance(behaviour, Says):
-        for event in dialect.stream(behaviour, model):
-            if behaviour.pause:
-                await asyncio.sleep(behaviour.pause)
+    says = behaviour if isinstance(behaviour, Says) else behaviour.says
+    events = dialect.stream(says, model)
+    pause = says.pause
+    if isinstance(behaviour, Drips):
+        events, pause = list("".join(events)), behaviour.pause
+    if isinstance(behaviour, Spoiled):
+        events = behaviour.spoil(events)
+    for event in events:
+        if pause:
+            await asyncio.sleep(pause)
+        yield event
+
+
+async def _events(behaviour: Streamed, dialect: wire.Dialect, model: str) -> AsyncIterator[str]:
+    if isinstance(behaviour, Says | Drips | Spoiled):
+        async for event in _whole(behaviour, dialect, model):
             yield event
         return
     for event in dialect.beginning(behaviour.says, model):
