@@ -20,22 +20,18 @@ if TYPE_CHECKING:
 
     from ledger.connect import Ledger
 
-_COLUMNS = """e.stream_id, e.version, e.event_id, e.order_key, e.pos, e.type, e.schema_version,
+COLUMNS = """e.stream_id, e.version, e.event_id, e.order_key, e.pos, e.type, e.schema_version,
   e.recorded_at, e.envelope, e.body, e.codec, e.hash, b.size as blob_size, b.data as blob_data"""
-_FROM = """from ledger.event e
+FROM = """from ledger.event e
   left join ledger.blob b on e.codec = 2 and b.blob_id = e.body"""
-_STREAM = f"select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.version > $2 order by e.version"
-_BOTH = f"""select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.version > $2
-  union all select {_COLUMNS} {_FROM} where e.stream_id = $3 and e.version > $4
+_STREAM = f"select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2 order by e.version"
+_BOTH = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2
+  union all select {COLUMNS} {FROM} where e.stream_id = $3 and e.version > $4
   order by stream_id, version"""
-_HORIZON = f"""select {_COLUMNS} {_FROM}
+_HORIZON = f"""select {COLUMNS} {FROM}
   where (e.order_key, e.pos) > ($1, $2) and e.type = any($3)
-    and e.order_key < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+    and e.order_key < ledger.horizon()
   order by e.order_key, e.pos limit $4"""
-
-_LAST = """select order_key, pos from ledger.event
-  where order_key < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-  order by order_key desc, pos desc limit 1"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ def _body(row: asyncpg.Record) -> bytes:
         raise bug("body_damaged", f"the body of {place} cannot be read: {exc}") from None
 
 
-def _stored(row: asyncpg.Record) -> Stored:
+def stored_of(row: asyncpg.Record) -> Stored:
     """Read a row; raises `blob_damaged`, `body_damaged` or `event_unknown`."""
     return Stored(
         stream=row["stream_id"],
@@ -90,14 +86,14 @@ def _stored(row: asyncpg.Record) -> Stored:
 
 async def read_stream(ledger: Ledger, stream: str, after: int = 0) -> list[Stored]:
     """Read a stream's events with a version above `after`, in order."""
-    return [_stored(row) for row in await ledger.pool.fetch(_STREAM, stream, after)]
+    return [stored_of(row) for row in await ledger.pool.fetch(_STREAM, stream, after)]
 
 
 async def read_both(
     ledger: Ledger, one: tuple[str, int], other: tuple[str, int]
 ) -> tuple[list[Stored], list[Stored]]:
     """Read two streams, each after a version, as they stand at one moment."""
-    read = [_stored(row) for row in await ledger.pool.fetch(_BOTH, *one, *other)]
+    read = [stored_of(row) for row in await ledger.pool.fetch(_BOTH, *one, *other)]
     return [e for e in read if e.stream == one[0]], [e for e in read if e.stream == other[0]]
 
 
@@ -114,11 +110,11 @@ async def read_head(ledger: Ledger, stream: str) -> Head:
 async def read_event(ledger: Ledger, stream: str, name: str) -> Stored | None:
     """Read one event by its id, or None."""
     row = await ledger.pool.fetchrow(
-        f"select {_COLUMNS} {_FROM} where e.stream_id = $1 and e.event_id = $2",
+        f"select {COLUMNS} {FROM} where e.stream_id = $1 and e.event_id = $2",
         stream,
         name,
     )
-    return None if row is None else _stored(row)
+    return None if row is None else stored_of(row)
 
 
 async def read_since(
@@ -129,16 +125,7 @@ async def read_since(
     Below the horizon no transaction is open that could still add an event before these.
     """
     rows = await ledger.pool.fetch(_HORIZON, mark[0], mark[1], list(types), limit)
-    return [_stored(row) for row in rows]
-
-
-async def read_horizon(ledger: Ledger) -> tuple[int, int]:
-    """Read the last event (order key, pos) below the horizon, of whatever type; (0, 0) for none.
-
-    Nothing will be added at or below it, and a `read_since` made after this sees all of it.
-    """
-    row = await ledger.pool.fetchrow(_LAST)
-    return (0, 0) if row is None else (row["order_key"], row["pos"])
+    return [stored_of(row) for row in rows]
 
 
 async def list_streams(
@@ -170,22 +157,3 @@ async def clock(ledger: Ledger) -> datetime:
     """Read the ledger's clock, by which expiry is judged."""
     now: datetime = await ledger.pool.fetchval("select ledger.clock()")
     return now
-
-
-async def read_mark(ledger: Ledger, relay: str) -> tuple[int, int]:
-    """Read how far a relay has come."""
-    row = await ledger.pool.fetchrow(
-        "select order_key, pos from ledger.hand_over where relay = $1", relay
-    )
-    return (0, 0) if row is None else (row["order_key"], row["pos"])
-
-
-async def write_mark(ledger: Ledger, relay: str, mark: tuple[int, int]) -> None:
-    """Record how far a relay has come; it never goes back."""
-    await ledger.pool.execute(
-        "insert into ledger.hand_over (relay, order_key, pos) values ($1, $2, $3)"
-        " on conflict (relay) do update set order_key = $2, pos = $3"
-        " where (hand_over.order_key, hand_over.pos) < ($2, $3)",
-        relay,
-        *mark,
-    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 6
 """Events that one statement takes: each link of the chain is computed once more for each after."""
 
-_OWN_KEY = "pg_current_xact_id()::text::bigint"
+_OWN_KEY = "ledger.own_key()"
 _SHARED = 5
 _EACH = ("text", "text", "smallint", "bytea", "bytea", "smallint", "bytea", "bytea", "bytea")
 _STATEMENT = """

@@ -33,7 +33,9 @@ _WHOLE = 3600.0
 """Seconds that the one query over all events may take; every other reads a page."""
 
 _BEFORE_ALL = -(2**63)
-_HEADS = "select * from ledger.stream where stream_id > $1 order by stream_id limit $2"
+_HEADS = """select *,
+    pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ledger.key_offset() as next_key
+  from ledger.stream where stream_id > $1 order by stream_id limit $2"""
 _EVENTS = """select stream_id, version, event_id, order_key, pos, type, schema_version,
     correlation_id, recorded_at, envelope, body, codec, key_id, blobs, body_commit,
     same_digest, hash

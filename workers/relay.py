@@ -1,4 +1,4 @@
-"""Follows the ledger and hands over to Temporal what it must hear of; needs no leader."""
+"""Follows the feed and hands over to Temporal what it must hear of; needs no leader."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from domain.errors import LegatoError
 from ledger.connect import UNREACHABLE
+from ledger.feed import read_feed, read_feed_head, read_mark, write_mark
 from ledger.parked import park
-from ledger.reads import read_horizon, read_mark, read_since, write_mark
 from legato.client import HANDED_OVER, RELAY, hand_over, run_of
 
 if TYPE_CHECKING:
@@ -49,19 +49,19 @@ async def relay(to: HandOver, stop: asyncio.Event) -> None:
 async def hand_over_new(to: HandOver) -> bool:
     """Hand over one batch; tells whether there was anything.
 
-    The horizon is read before the batch: all that lies below it can be read by then, so
+    The feed's head is read before the batch: whatever has a number up to there stays, so
     that the mark may pass what is of other types and need not be looked at again.
     """
     mark = await read_mark(to.ledger, RELAY)
-    horizon = await read_horizon(to.ledger)
-    if horizon <= mark:
+    head = (await read_feed_head(to.ledger)).global_seq
+    if head <= mark:
         return False
-    batch = await read_since(to.ledger, mark, HANDED_OVER)
-    for stored in batch:
-        await _one(to, stored)
-        await write_mark(to.ledger, RELAY, (stored.order_key, stored.pos))
+    batch = await read_feed(to.ledger, mark, HANDED_OVER, until=head)
+    for numbered in batch:
+        await _one(to, numbered.stored)
+        await write_mark(to.ledger, RELAY, numbered.global_seq)
     if not batch:
-        await write_mark(to.ledger, RELAY, horizon)
+        await write_mark(to.ledger, RELAY, head)
     return bool(batch)
 
 

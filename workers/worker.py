@@ -26,6 +26,7 @@ from ledger.live import drop_old_pieces
 from legato.client import HandOver, home_queue
 from workers.beat import ActivitySurround
 from workers.relay import relay
+from workers.sequence import sequence
 from workflows.agent_run import AgentRun
 
 if TYPE_CHECKING:
@@ -101,11 +102,12 @@ async def serve(settings: Settings, client: Client, world: World) -> None:
         relaying = asyncio.create_task(
             relay(HandOver(client, world.ledger, settings.most_events), stop)
         )
+        sequencing = asyncio.create_task(sequence(world.ledger, stop))
         warming = asyncio.create_task(asyncio.to_thread(reserve, PRICED, 1, 1))
         with suppress(*UNREACHABLE):
             await drop_old_pieces(world.ledger)
         log.info("worker_ready", queues=list(queues), tools=len(world.tools))
         await stop.wait()
-        await relaying
+        await asyncio.gather(relaying, sequencing)
         await warming
     log.info("worker_stopped")

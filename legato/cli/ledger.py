@@ -1,4 +1,4 @@
-"""The command `ledger verify`."""
+"""The commands `ledger verify` and `ledger restored`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import click
 from rich.text import Text
 
 from domain.words import counted
+from ledger.feed import FeedHead, read_feed_head
+from ledger.sequence import begin_epoch
 from ledger.verify import verify
 from legato.cli.console import Call, json_option, run_async
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 @click.group("ledger")
 @json_option
 def ledger_command() -> None:
-    """Check the ledger."""
+    """Check the ledger, and say that it was restored."""
 
 
 @ledger_command.command("verify")
@@ -37,6 +39,26 @@ def verify_command(call: Call) -> int:
     report = run_async(work())
     call.show(report, lambda: _screen(report))
     return 0 if report.ok else 1
+
+
+@ledger_command.command("restored")
+@json_option
+@click.pass_obj
+def restored_command(call: Call) -> int:
+    """Accept that the ledger's database was restored from a backup.
+
+    Numbers what has no number in the feed, and begins a new epoch of it.
+    """
+
+    async def work() -> FeedHead:
+        async with call.door() as door:
+            await begin_epoch(door.ledger)
+            return await read_feed_head(door.ledger)
+
+    head = run_async(work())
+    shown = {"epoch": head.epoch, "global_seq": head.global_seq, "root": head.root.hex()}
+    call.show(shown, lambda: Text(f"epoch {head.epoch} begins after event {head.global_seq}"))
+    return 0
 
 
 def _screen(report: VerifyReport) -> Text:

@@ -11,8 +11,10 @@ from temporalio.service import RPCError
 from domain.errors import LegatoError
 from domain.ids import run_stream
 from domain.runs.overview import PEOPLE
+from ledger.feed import read_feed, read_feed_head, read_mark
 from ledger.parked import read_parked
-from ledger.reads import clock, list_streams, read_head, read_mark, read_since
+from ledger.reads import clock, list_streams, read_head
+from ledger.sequence import catch_up
 from legato.client import HANDED_OVER, RELAY, connect, run_of
 from legato.cluster import missing_attributes
 from legato.examine.finding import Finding, fail, ok, warn
@@ -44,7 +46,7 @@ async def examine_runs(ledger: Ledger, address: str, namespace: str) -> list[Fin
     many = f"{len(runs)}{' or more' if len(runs) == MOST else ''}"
     found = [ok("open runs", many)]
     found += [hint for events in runs if (hint := still(events, now)) is not None]
-    waiting = await read_since(ledger, await read_mark(ledger, RELAY), HANDED_OVER, 100)
+    waiting = await _waiting(ledger)
     found.append(_handed_over(waiting, now))
     found += [_parked(one) for one in await read_parked(ledger, RELAY)]
     later = {run_of(one) for one in waiting if one.fact.type == "run.accepted"}
@@ -58,6 +60,14 @@ async def examine_runs(ledger: Ledger, address: str, namespace: str) -> list[Fin
         step = "run `legato status`; runs go on once Temporal answers"
         return [*found, fail("temporal", f"it does not answer: {type(exc).__name__}", step)]
     return [*found, _temporal(address, missing), *(h for h in hints if h is not None)]
+
+
+async def _waiting(ledger: Ledger) -> list[Stored]:
+    """List what is accepted and not handed over yet, the first hundred of it."""
+    await catch_up(ledger)
+    mark, head = await read_mark(ledger, RELAY), await read_feed_head(ledger)
+    found = await read_feed(ledger, mark, HANDED_OVER, until=head.global_seq, limit=100)
+    return [numbered.stored for numbered in found]
 
 
 def _temporal(address: str, missing: Sequence[str]) -> Finding:

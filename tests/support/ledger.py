@@ -42,6 +42,10 @@ delete from ledger.stream;
 delete from ledger.blob;
 delete from ledger.hand_over;
 delete from ledger.parked;
+delete from ledger.feed;
+delete from ledger.checkpoint;
+update ledger.feed_head set epoch = 1, order_key = 0, pos = 0, global_seq = 0,
+  root = decode(repeat('00', 32), 'hex');
 update ledger.clock_offset set ahead = '0';
 """
 _KEEP = """

@@ -7,8 +7,10 @@ import random
 from typing import TYPE_CHECKING
 
 from ledger.append import Part, append
+from ledger.feed import read_feed, read_feed_head
 from ledger.parked import park, read_parked
-from ledger.reads import read_horizon, read_since, read_stream
+from ledger.reads import read_stream
+from ledger.sequence import catch_up, sequence_once
 from tests.support import facts
 from tests.support.ledger import PERSON, begin_run, connected, on_connection, put
 
@@ -48,16 +50,17 @@ async def test_a_mark_that_passes_other_events_misses_none_that_is_wanted(
     until = asyncio.get_running_loop().time() + SECONDS
     writers = asyncio.gather(*(_write(url, ledger, n, until) for n in range(WRITERS)))
     seen: list[tuple[str, int]] = []
-    mark, passed = (0, 0), 0
+    mark = passed = 0
     while True:
         finished = writers.done()
-        horizon = await read_horizon(ledger)
-        batch = await read_since(ledger, mark, WANTED, 20) if horizon > mark else []
-        seen += [(one.stream, one.version) for one in batch]
+        await sequence_once(ledger.pool, 50)
+        head = (await read_feed_head(ledger)).global_seq
+        batch = await read_feed(ledger, mark, WANTED, until=head, limit=20)
+        seen += [(one.stored.stream, one.stored.version) for one in batch]
         if batch:
-            mark = (batch[-1].order_key, batch[-1].pos)
-        elif horizon > mark:
-            mark, passed = horizon, passed + 1
+            mark = batch[-1].global_seq
+        elif head > mark:
+            mark, passed = head, passed + 1
         elif finished:
             break
         await asyncio.sleep(0.001)
@@ -66,19 +69,18 @@ async def test_a_mark_that_passes_other_events_misses_none_that_is_wanted(
     assert passed > 10
 
 
-async def test_there_is_no_horizon_in_an_empty_ledger_and_none_above_an_open_transaction(
-    url: str, ledger: Ledger
-) -> None:
-    assert await read_horizon(ledger) == (0, 0)
+async def test_nothing_gets_a_number_above_an_open_transaction(url: str, ledger: Ledger) -> None:
+    assert await catch_up(ledger)
     await put(ledger, "incoming/s", facts.message("m1"))
-    before = await read_horizon(ledger)
+    assert await catch_up(ledger)
     async with connected(url) as other, other.transaction():
         await other.execute("select pg_current_xact_id()")
         await put(ledger, "incoming/s", facts.message("m2"))
-        during = await read_horizon(ledger)
+        assert not await catch_up(ledger, within=0.1)
+        during = await read_feed_head(ledger)
 
-    assert during == before > (0, 0)
-    assert await read_horizon(ledger) > before
+    assert await catch_up(ledger)
+    assert (during.global_seq, (await read_feed_head(ledger)).global_seq) == (1, 2)
 
 
 async def test_what_was_parked_is_listed_once_until_its_run_has_ended(ledger: Ledger) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from domain.errors import LegatoError
 from ledger.connect import open_ledger
+from ledger.feed import read_mark
 from ledger.migrate import migrate, revision_of, revisions
 from tests.support.ledger import connected, opened
 from tests.support.stack import ROOT
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
     from tests.support.ledger import Server
 
+OLD_APPEND = """select ledger.append(
+  array[$1], array[null::bigint], array[false], array[1], array[$2], array['t'],
+  array[1::smallint], array['c'], array[''::bytea], array[''::bytea], array[0::smallint],
+  array['default'], array[''::bytea], array[''::bytea], array[''::bytea], array[false])"""
+AT_FIRST = """create table schema_revision (version_num varchar(32) primary key);
+insert into schema_revision values ('0001_ledger')"""
+OLD_MARK = """insert into ledger.hand_over
+  select 'temporal', order_key, pos from ledger.event order by pos offset 2 limit 1"""
 _MIGRATES = """
 import asyncio, sys
 from ledger.migrate import migrate
@@ -93,3 +102,24 @@ async def test_a_database_that_is_not_there_is_unreachable_to_migrate_too() -> N
 
     assert refusal.value.code == "ledger_unreachable"
     assert "DATABASE_URL" in refusal.value.next
+
+
+async def test_a_ledger_without_a_feed_gets_numbers_and_its_relays_mark_becomes_one(
+    fresh: str,
+) -> None:
+    first = (ROOT / "ledger/migrations/sql/0001_ledger.sql").read_text(encoding="utf-8")
+    async with connected(fresh) as connection:
+        await connection.execute(first)
+        await connection.execute(AT_FIRST)
+        for n in range(5):
+            await connection.execute(OLD_APPEND, f"incoming/s{n % 2}", f"e{n}")
+        await connection.execute(OLD_MARK)
+
+    await migrate(fresh)
+
+    async with opened(fresh) as ledger:
+        rows = await ledger.pool.fetch("select * from ledger.feed order by global_seq")
+        assert await read_mark(ledger, "temporal") == 3
+    assert [(r["global_seq"], r["stream_id"], r["version"]) for r in rows] == [
+        (n + 1, f"incoming/s{n % 2}", n // 2 + 1) for n in range(5)
+    ]
