@@ -2,10 +2,10 @@
 
 from ledger.migrations.run_sql import run_sql
 
-revision = "0002_live"
-down_revision = "0001_ledger"
+revision = "0003_live"
+down_revision = "0002_feed"
 
 
 def upgrade() -> None:
     """Run the file."""
-    run_sql("0002_live.sql")
+    run_sql("0003_live.sql")
