@@ -12,6 +12,7 @@ from .finding import Finding, Grade, fail
 from .machine import examine_machine
 from .open_runs import examine_runs
 from .serving import examine_postgres, examine_stack
+from .trees import examine_trees
 
 if TYPE_CHECKING:
     from legato.embedded import StackStatus
@@ -36,6 +37,7 @@ async def _inside(settings: Settings, status: StackStatus) -> list[Finding]:
         return [fail("ledger", exc.message, exc.next)]
     try:
         runs = await examine_runs(ledger, status.temporal_address, settings.temporal_namespace)
-        return [await examine_postgres(ledger), *runs]
+        trees = await examine_trees(ledger, settings.home)
+        return [await examine_postgres(ledger), *runs, *trees]
     finally:
         await close_ledger(ledger)

@@ -12,6 +12,7 @@ from .make import (
     remove_worktree,
 )
 from .place import Tree, branch_of, load_tree
+from .removal import removal_command, standing
 
 __all__ = [
     "RUN_TRAILER",
@@ -26,6 +27,8 @@ __all__ = [
     "load_tree",
     "make_snapshot",
     "make_worktree",
+    "removal_command",
     "remove_worktree",
     "show_changes",
+    "standing",
 ]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from legato.worktrees import find_repository, make_worktree
+from legato.worktrees.place import folder_of
 from tests.support.repositories import CHECK, git, repository
 from tests.support.stack import LiveStack, calls, text, until
 
@@ -205,3 +209,33 @@ def test_an_interrupted_follower_is_told_how_to_finish(stack: LiveStack) -> None
     assert f"legato review-fix --finish {run_id}" in err
     assert stack.reaches(model, "completed")
     assert stack.inside("--json", "review-fix", "--finish", run_id).json["change"]["commit"]
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_tree_whose_command_was_killed_before_its_run_was_accepted_is_offered_for_removal(
+    stack: LiveStack, *, made: bool
+) -> None:
+    run_id = f"01a00000-0000-7000-8000-00000000000{int(made)}"
+    folder = repository(stack.files / f"killed {made}")
+    place = folder_of(stack.home, run_id)
+    place.mkdir(parents=True)
+    if made:
+        make_worktree(stack.home, run_id, find_repository(folder))
+    named = f"tree {run_id}"
+    assert named not in doctor(stack), "it may just be being accepted"
+
+    os.utime(place, (0, 0))
+    found = doctor(stack)[named]
+
+    assert found["grade"] == "warn"
+    command = str(found["next"]).removeprefix("remove it: ")
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    assert named not in doctor(stack)
+    assert not place.exists()
+    assert git(folder, "branch", "--list", "legato/*") == ""
+    assert len(git(folder, "worktree", "list").splitlines()) == 1
+
+
+def doctor(stack: LiveStack) -> dict[str, dict[str, object]]:
+    """Examine; gives each finding by its name."""
+    return {one["name"]: one for one in stack.inside("--json", "doctor").json["checks"]}
