@@ -7,16 +7,24 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import asyncpg
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-
-    import asyncpg
 
     Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
     Connection: TypeAlias = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
 
 STALE = 240.0
 """Seconds after which an idle connection is not trusted: something between may have cut it."""
+
+
+def _is_gone(connection: Connection) -> bool:
+    """Tell whether a connection is closed; the pool takes one that was cut back by itself."""
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        return True
 
 
 class Connections:
@@ -60,7 +68,7 @@ class Connections:
         except BaseException:
             await self._pool.release(connection)  # it settles what was left undone
             raise
-        if self._waiting or connection.is_closed() or self._pool.is_closing():
+        if self._waiting or _is_gone(connection) or self._pool.is_closing():
             await self._pool.release(connection)
         else:
             self._idle.append((connection, time.monotonic()))
@@ -68,9 +76,9 @@ class Connections:
     async def _taken(self) -> Connection:
         while self._idle:
             connection, since = self._idle.pop()
-            if time.monotonic() - since > STALE:
+            if not _is_gone(connection) and time.monotonic() - since > STALE:
                 connection.terminate()
-            if not connection.is_closed():
+            if not _is_gone(connection):
                 return connection
             await self._pool.release(connection)
         self._waiting += 1
