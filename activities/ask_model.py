@@ -44,9 +44,12 @@ from domain.runs.budget import exceeded
 from domain.runs.checks import repair_message
 from domain.runs.conversation import Message, UserMessage, message_bytes
 from domain.runs.cursor import Request
+from domain.runs.patience import patient
 from domain.runs.steps import StepInput, StepResult
 from domain.tools.render import native_tools, render_request
 from ledger.append import Part, TakenError, VersionConflictError
+from ledger.connect import reaching
+from ledger.reads import clock
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -257,9 +260,10 @@ async def _sent_and_recorded(
         )
         await _failed(world, record, prepared, failure)
         return StepResult("stopped", "stop_requested")
-    except ModelFailure as failure:
+    except ModelFailure as raised:
+        failure = patient(raised, record.run.step, defined_of(record).runtime.max_wait)
         await _failed(world, record, prepared, failure)
-        return _after_failure(failure)
+        return await _after_failure(world, failure)
     except LegatoError as exc:
         await _failed(
             world,
@@ -319,7 +323,7 @@ def _said(failure: ModelFailure) -> str:
     return f"{failure.message}: {failure.next}"
 
 
-def _after_failure(failure: ModelFailure) -> StepResult:
+async def _after_failure(world: World, failure: ModelFailure) -> StepResult:
     """Say what the engine does about a failed request."""
     match failure.disposition:
         case Disposition.RETRY:
@@ -328,11 +332,18 @@ def _after_failure(failure: ModelFailure) -> StepResult:
                 failure.code, type=failure.code, next_retry_delay=delay
             ) from None
         case Disposition.CAPACITY:
-            return StepResult("capacity", failure.code, retry_after=failure.retry_after or 60.0)
+            return await for_capacity(world, failure.code, failure.retry_after or 0.0)
         case Disposition.OVERFLOW:
             return StepResult("failed", "context_too_large")
         case Disposition.REFUSE | Disposition.FALLBACK:
             return StepResult("failed", failure.code)
+
+
+async def for_capacity(world: World, code: str, seconds: float) -> StepResult:
+    """Say that the step waits so many seconds for capacity, from now by the ledger's clock."""
+    with reaching():
+        until = await clock(world.ledger) + timedelta(seconds=seconds)
+    return StepResult("capacity", code, retry_after=seconds, until=until.isoformat())
 
 
 async def _append(world: World, record: Record, *facts: Fact) -> Appended:

@@ -84,6 +84,8 @@ async def _until(world: World, record: Record, arg: LookInput) -> Left:
     if arg.seconds <= 0:
         return Left(-1.0)
     begun = [fact for fact in record.facts if isinstance(fact, RunWaiting) and fact.n == arg.n]
+    if not begun and arg.until:
+        return Left(max(0.0, await _left(world, arg.until)), arg.until)
     if not begun:
         with reaching():
             until = await clock(world.ledger) + timedelta(seconds=arg.seconds)
@@ -105,10 +107,14 @@ async def _mark(world: World, record: Record, arg: LookInput, left: Left) -> boo
     resolved = state.settled is not None if state is not None else left.seconds == 0
     standing = record.run.waiting
     if not resolved and arg.begin and standing is None:
-        await _append(world, record, RunWaiting(n=arg.n, on=arg.on, ref=arg.ref, until=left.until))
+        await _append(world, record, _waiting(arg, left))
     if resolved and standing is not None and standing.n == arg.n:
         await _append(world, record, RunResumed(n=arg.n))
     return resolved
+
+
+def _waiting(arg: LookInput, left: Left) -> RunWaiting:
+    return RunWaiting(n=arg.n, on=arg.on, ref=arg.ref, until=left.until, why=arg.why)
 
 
 async def _append(world: World, record: Record, fact: Fact) -> None:

@@ -243,7 +243,8 @@ class StopRequested(Event):
 class RunWaiting(Event):
     """The run waits; `n` counts its waits, `ref` names what for.
 
-    `until` is when a wait of fixed length ends by the ledger's clock, ISO 8601 in UTC.
+    `until` is when a wait of fixed length ends by the ledger's clock, ISO 8601 in UTC, `why`
+    the code of what is waited out.
     """
 
     keys: ClassVar[tuple[str, ...]] = ("n",)
@@ -252,6 +253,7 @@ class RunWaiting(Event):
     on: Literal["input", "approval", "capacity", "pause", "child", "unknown_effect", "home"]
     ref: str
     until: str = ""
+    why: str = ""
 
 
 class RunResumed(Event):

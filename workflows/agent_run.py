@@ -213,7 +213,17 @@ class AgentRun:
     async def _look(self, waiting: Waiting, *, begin: bool, due: bool) -> LookResult:
         wait = waiting.wait
         return await calls.look(
-            LookInput(self._run, waiting.n, wait.on, wait.ref, begin, due, wait.seconds)
+            LookInput(
+                self._run,
+                waiting.n,
+                wait.on,
+                wait.ref,
+                begin,
+                due,
+                wait.seconds,
+                wait.why,
+                wait.until,
+            )
         )
 
     async def _quiet(self, waiting: Waiting, looked: int, expires_in: float) -> bool:

@@ -61,13 +61,18 @@ class AgentDefinition(Frozen):
     pinned: tuple[str, ...] = ()
 
 
+MOST_WAIT = 86400.0
+"""Seconds that a step waits for a model's capacity where a request names no other limit."""
+
+
 class RuntimeConfig(Frozen):
     """Infrastructure of one run: never identity, never in the fingerprint.
 
     `workspace` is an absolute folder or "" for a run without one; `stores` the folder of
     the workspace's stores. `attended` tells whether a person can answer a blocking
     question, `network` whether confined commands may use the network. `pipeline` is the
-    declared pipeline (JSON) of a run without a model.
+    declared pipeline (JSON) of a run without a model. `max_wait` is how many seconds a step
+    may wait for a model's capacity.
     """
 
     model: str
@@ -80,6 +85,7 @@ class RuntimeConfig(Frozen):
     pipeline: str = ""
     environment: tuple[str, ...] = ()
     network: bool = False
+    max_wait: float = Field(default=MOST_WAIT, ge=0)
 
 
 def defined_tool(spec: ToolSpec) -> DefinedTool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from domain.agents.definition import Skill
+from pydantic import Field
+
+from domain.agents.definition import MOST_WAIT, Skill
 from domain.agents.profile import Profile
 from domain.runs.budget import Budget
 from domain.runs.conversation import Frozen
@@ -19,7 +21,7 @@ class AgentRequest(Frozen):
     around `message`. `checks` are commands that prevalidation runs. `tools` None takes the
     role's surface, () none. `skills` None takes the role's own, () none, names add those of
     the workspace to the role's own. `model` is a name that `docs/models.md` lists; a role without
-    a model leaves it "".
+    a model leaves it "". `max_wait` is how many seconds a step may wait for its capacity.
     """
 
     role: str
@@ -39,6 +41,7 @@ class AgentRequest(Frozen):
     temperature: float | None = None
     environment: tuple[str, ...] = ()
     network: bool = False
+    max_wait: float = Field(default=MOST_WAIT, ge=0)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,11 @@ class Shown:
 
 
 def waiting_on(at: Position) -> str:
-    """Name what a run waits for, or ""."""
-    return at.wait.on if at.wait is not None else ""
+    """Name what a run waits for, why and until when as far as that is known, or ""."""
+    if at.wait is None:
+        return ""
+    until = f"until {at.wait.until[:19]}Z" if at.wait.until else ""
+    return " ".join(part for part in (at.wait.on, at.wait.why, until) if part)
 
 
 def place(at: Position) -> str:

@@ -20,7 +20,7 @@ from domain.events import (
 from domain.runs.inputs import InputKind
 from domain.runs.recorded import facts_of, stamp
 from domain.runs.run import OPEN, Status, fold
-from domain.runs.timeline import asked_of
+from domain.runs.timeline import asked_of, waits_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,6 +125,8 @@ class Waits:
 
     waiting_on: str
     waiting_ref: str
+    waiting_why: str
+    waiting_until: str
     open_questions: tuple[AskedView, ...]
     unknown_effects: tuple[UnknownView, ...]
 
@@ -198,6 +200,8 @@ def overview(events: Sequence[Recorded]) -> Overview | None:
         waits=Waits(
             waiting_on=run.waiting.on if run.waiting is not None else "",
             waiting_ref=run.waiting.ref if run.waiting is not None else "",
+            waiting_why=run.waiting.why if run.waiting is not None else "",
+            waiting_until=run.waiting.until if run.waiting is not None else "",
             open_questions=open_questions(run, events),
             unknown_effects=tuple(
                 UnknownView(f"{one.turn}.{one.step}.{one.position}", one.name, one.reason)
@@ -272,7 +276,7 @@ def doing(run: Run) -> str:
             return "stopping"
         case Status.WAITING:
             waiting = run.waiting
-            return f"waiting for {waiting.on} {waiting.ref}".strip() if waiting else "waiting"
+            return f"waiting for {waits_for(waiting)}" if waiting else "waiting"
         case Status.RUNNING:
             return _running(run)
         case _:

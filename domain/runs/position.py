@@ -26,11 +26,16 @@ Phase = Literal["define", "step", "calls", "check", "wait", "close"]
 
 @dataclass(frozen=True)
 class Wait:
-    """What a run waits for, and for how many seconds at most (0: the ledger knows)."""
+    """What a run waits for, and for how many seconds at most (0: the ledger knows).
+
+    `why` is a code, `until` ISO 8601 in UTC, both "" where the ledger knows.
+    """
 
     on: WaitOn
     ref: str
     seconds: float = 0.0
+    why: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,7 @@ def after_step(at: Position, result: StepResult) -> Position:
         case "again":
             return replace(at, phase="step", step=at.step + 1)
         case "capacity":
-            wait = Wait("capacity", f"{at.turn}.{at.step}", max(1.0, result.retry_after))
-            return _to_wait(at, wait, "step")
+            return _to_wait(at, _for_capacity(at, result), "step")
         case "turn_completed":
             return _after_turn(at)
         case "stopped":
@@ -142,6 +146,11 @@ def after_step(at: Position, result: StepResult) -> Position:
             return ended(at, Ending("over_budget", result.code))
         case "failed":
             return ended(at, Ending("failed", result.code))
+
+
+def _for_capacity(at: Position, result: StepResult) -> Wait:
+    seconds = max(1.0, result.retry_after)
+    return Wait("capacity", f"{at.turn}.{at.step}", seconds, result.code, result.until)
 
 
 def _after_turn(at: Position) -> Position:

@@ -93,7 +93,11 @@ class CallState:
 
 @dataclass(frozen=True)
 class StepState:
-    """The step that is being taken: its open request, its response and its calls."""
+    """The step that is being taken: its open request, its response and its calls.
+
+    `failures` counts its requests that came to nothing since it last waited for capacity,
+    `waits` those waits, `waited` their seconds in all.
+    """
 
     turn: int
     step: int
@@ -102,6 +106,8 @@ class StepState:
     answered: ModelResponded | None = None
     failed: ModelFailed | None = None
     failures: int = 0
+    waits: int = 0
+    waited: float = 0.0
     calls: tuple[CallState, ...] = ()
 
     def asked(self) -> ModelRequested | None:
@@ -267,10 +273,18 @@ def _evolve_failed(run: Run, at: StepState, fact: ModelFailed | ModelLost, reser
     if _is_behind(run, fact.turn, fact.step):
         return run
     if is_open:
-        at = replace(at, open=None, failures=at.failures + 1)
+        at = _failed_once(replace(at, open=None), fact)
     if isinstance(fact, ModelFailed) and at.open is None and at.answered is None:
         at = replace(at, failed=fact)
     return replace(run, step=at)
+
+
+def _failed_once(at: StepState, fact: ModelFailed | ModelLost) -> StepState:
+    """Count a failure of the step; one for want of capacity is a wait."""
+    if isinstance(fact, ModelFailed) and fact.disposition == "capacity":
+        waited = at.waited + (fact.retry_after or 0.0)
+        return replace(at, failures=0, waits=at.waits + 1, waited=waited)
+    return replace(at, failures=at.failures + 1)
 
 
 def _evolve_call(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> Run:

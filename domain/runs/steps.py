@@ -80,8 +80,9 @@ class StepResult:
     """How a step ended.
 
     `calls`: groups are left to run. `again`: all calls have outcomes, take the next step.
-    `turn_completed`: the turn ended. `capacity`: wait `retry_after` seconds, then take the
-    same step again. `stopped`, `over_budget`, `failed`: the run must end, `code` says why.
+    `turn_completed`: the turn ended. `capacity`: wait `retry_after` seconds, which is `until`
+    (ISO 8601 in UTC), then take the same step again. `stopped`, `over_budget`, `failed`: the
+    run must end, `code` says why.
     """
 
     outcome: Literal[
@@ -90,6 +91,7 @@ class StepResult:
     code: str = ""
     groups: tuple[tuple[CallRef, ...], ...] = ()
     retry_after: float = 0.0
+    until: str = ""
     tools: tuple[str, ...] = ()
     tokens: int = 0
     spent_tokens: int = 0
@@ -142,7 +144,7 @@ class LookInput:
     """Ask what the ledger says: of a stop, and of the wait `n` for `ref` where there is one.
 
     `begin` records the wait unless it is over already; `due` tells that the workflow's
-    timer for it has fired.
+    timer for it has fired. `why` is the code of what is waited out, `until` when that is.
     """
 
     run_id: str
@@ -152,6 +154,8 @@ class LookInput:
     begin: bool = False
     due: bool = False
     seconds: float = 0.0
+    why: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True)

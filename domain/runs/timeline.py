@@ -229,6 +229,13 @@ def call_title(name: str, arguments: str) -> str:
     return f"{name}({short(said, 80)})"
 
 
+def waits_for(waiting: RunWaiting) -> str:
+    """Say what a run waits for, why and until when as far as that is known."""
+    until = f"until {waiting.until[:19].replace('T', ' ')}" if waiting.until else ""
+    why = f"({waiting.why})" if waiting.why else ""
+    return " ".join(part for part in (waiting.on, waiting.ref, why, until) if part)
+
+
 def asked_of(defined: RunDefined) -> str:
     """Say who answers in a run: its model, or the pipeline of a run without one."""
     return "the pipeline" if defined.runtime.pipeline else "the model"
@@ -291,7 +298,7 @@ def _people(fact: Fact) -> _Said | None:
             reason = f": {short(fact.reason)}" if fact.reason else ""
             return 0, f"stop asked for by {fact.by}{reason}", "", None
         case RunWaiting():
-            return 1, f"waits for {fact.on} {fact.ref}".strip(), "waiting", None
+            return 1, f"waits for {waits_for(fact)}", "waiting", None
         case RunResumed():
             return 1, "goes on", "", None
         case _:

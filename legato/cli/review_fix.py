@@ -86,6 +86,7 @@ def review_fix_command(call: Call, **given: Unpack[ReviewFixOptions]) -> int:
         model=given["model"],
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
+        max_wait=given["max_wait"],
         checks=given["checks"],
         skills=given["skills"] or None,
         focus=given["message"],

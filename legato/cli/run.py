@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from domain.agents.definition import MOST_WAIT
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
 from domain.agents.roles import CHECK_AND_FIX
@@ -36,6 +37,7 @@ class Limits(TypedDict):
     max_tokens: int | None
     max_cost: str | None
     max_output_tokens: int
+    max_wait: float
 
 
 class RunOptions(Limits):
@@ -67,6 +69,14 @@ def limit_options(command: Callable[..., int]) -> Callable[..., int]:
             default=4096,
             show_default=True,
             help="At most so many tokens in one answer.",
+        ),
+        click.option(
+            "--max-wait",
+            type=click.FloatRange(0, MOST),
+            default=MOST_WAIT,
+            show_default=True,
+            metavar="SECONDS",
+            help="At most so long, in one step, for a model that has no capacity.",
         ),
     )
     for option in reversed(options):
@@ -109,6 +119,7 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         attended=not given["unattended"],
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
+        max_wait=given["max_wait"],
     )
     request, why = placed(call.settings(), request)
     for line in why:

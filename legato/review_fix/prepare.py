@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from domain.agents.definition import MOST_WAIT
 from domain.agents.request import AgentRequest
 from domain.agents.roles import REVIEW_FIX
 from domain.errors import LegatoError, problems, refused
@@ -43,6 +44,7 @@ class Asked:
     skills: tuple[str, ...] | None = None
     focus: str = ""
     max_tokens: int = 4096
+    max_wait: float = MOST_WAIT
     in_place: bool = False
     attended: bool = True
 
@@ -155,6 +157,7 @@ def begin(home: Path, run_id: str, prepared: Prepared) -> tuple[AgentRequest, Tr
         attended=asked.attended,
         budget=asked.budget,
         max_tokens=asked.max_tokens,
+        max_wait=asked.max_wait,
         environment=workspace.environment,
     )
     return request, tree

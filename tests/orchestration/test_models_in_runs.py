@@ -6,8 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from temporalio.common import SearchAttributeKey
 
 from domain.events import ModelFailed, ModelRequested, ModelResponded, RunResumed, RunWaiting
+from domain.runs.attributes import WAITING_ON
 from tests.support.model_server import (
     BadJson,
     Behaviour,
@@ -153,6 +155,12 @@ async def test_a_long_delay_is_a_wait_that_everybody_sees_and_then_the_run_goes_
     run_id = await asked(asking, server, "openai", limited, ANSWER)
     run = await asking.until(run_id, lambda run: run.waiting is not None)
     assert run.status == "waiting"
+    assert run.waiting is not None
+    assert (run.waiting.on, run.waiting.why) == ("capacity", "rate_limited")
+    waits = f"capacity rate_limited until {run.waiting.until[:19]}Z"
+    described = await (await asking.handle(run_id)).describe()
+    shown = described.typed_search_attributes[SearchAttributeKey.for_keyword(WAITING_ON)]
+    assert shown == waits
     run = await asking.ended(run_id)
 
     assert run.status == "completed"

@@ -62,12 +62,14 @@ def _present(seen: Overview) -> list[tuple[str, str]]:
     place, waits = seen.place, seen.waits
     marks = {"done": "done", "now": "now", "todo": "to do", "not_done": "not done"}
     items = "  ".join(f"{item.name} [{marks[item.state]}]" for item in place.items)
-    waits_for = f"{waits.waiting_on} {waits.waiting_ref}".strip()
+    until = f"until {waits.waiting_until[:19].replace('T', ' ')}" if waits.waiting_until else ""
+    why = f"({waits.waiting_why})" if waits.waiting_why else ""
+    parts = (waits.waiting_on, waits.waiting_ref, why, until)
     return [
         ("now", "" if seen.state.ended_at else seen.state.doing),
         ("where", where_text(place)),
         ("sequence", items),
-        ("waits for", waits_for),
+        ("waits for", " ".join(part for part in parts if part)),
         ("unknown", "\n".join(f"{u.name} ({u.call}): {u.reason}" for u in waits.unknown_effects)),
     ]
 
