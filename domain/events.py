@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from domain.agents.definition import RuntimeConfig
 from domain.agents.request import AgentRequest
@@ -398,17 +398,22 @@ def encode(fact: Fact) -> bytes:
     return canonical(body)
 
 
+def _wrong(place: tuple[int | str, ...], kind: str) -> str:
+    """Say what is wrong with a field, without what it holds."""
+    return f"{'.'.join(map(str, place))}: {kind}"
+
+
 def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
     """Decode a stored body; raises `event_unknown` for a type or version it does not know."""
     value = decode_object(body)
     value["type"] = type_name
     try:
         fact = _ADAPTER.validate_python(value)
-    except ValueError as exc:
+    except ValidationError as exc:
         raise bug(
             "event_unknown",
             f"a stored event of type {type_name!r} version {schema_version} cannot be read",
-            problem=str(exc)[:400],
+            problems=[_wrong(one["loc"], one["type"]) for one in exc.errors(include_input=False)],
         ) from None
     if schema_version != fact.version:
         raise bug(

@@ -25,6 +25,13 @@ UNREACHABLE = (
 )
 """What is raised where the database does not answer."""
 
+OTHER_BUILD = (
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedColumnError,
+    asyncpg.UndefinedFunctionError,
+)
+"""What is raised where the ledger's tables are not those of this build."""
+
 CONNECTING = 10.0
 """Seconds that making one connection may take: a server that hangs accepts and says nothing."""
 

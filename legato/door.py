@@ -27,7 +27,7 @@ from domain.runs.recorded import Recorded
 from domain.runs.run import Run, Status, evolve
 from domain.tools.registry import build_registry
 from ledger.accept import accept_answer, accept_message, accept_stop
-from ledger.connect import UNREACHABLE, Ledger, close_ledger, open_ledger
+from ledger.connect import OTHER_BUILD, UNREACHABLE, Ledger, close_ledger, open_ledger
 from ledger.dispatch import Launch, dispatch
 from ledger.encode import Author
 from ledger.reads import read_event
@@ -82,7 +82,8 @@ async def open_door(
     """Open the door, starting the embedded stack where it does not run.
 
     Raises what `ensure_up` and `open_ledger` raise, and `ledger_unreachable` where the
-    ledger stops answering meanwhile.
+    ledger stops answering meanwhile, `ledger_not_migrated` where its tables are those of
+    another build.
     """
     stack = await ensure_up(settings, progress=progress, search_attributes=search_attributes())
     ledger = await open_ledger(stack.database_url, most=4)
@@ -92,9 +93,20 @@ async def open_door(
         raise
     except UNREACHABLE as exc:
         raise ledger_gone(exc) from None
+    except OTHER_BUILD as exc:
+        raise _other_build(exc) from None
     finally:
         with suppress(TimeoutError, asyncpg.InterfaceError, OSError):
             await asyncio.wait_for(close_ledger(ledger), _CLOSING)
+
+
+def _other_build(exc: BaseException) -> LegatoError:
+    return LegatoError(
+        "ledger_not_migrated",
+        "the ledger's tables are those of another build",
+        cause=type(exc).__name__,
+        next="run `legato down` and then `legato up`, which brings them up to date",
+    )
 
 
 def this_user() -> str:

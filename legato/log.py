@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
@@ -35,6 +36,8 @@ def configure_log() -> None:
     handler.setLevel(logging.WARNING)
     logging.getLogger().handlers[:] = [handler]
     sys.excepthook = _uncaught
+    threading.excepthook = _uncaught_in_thread
+    sys.unraisablehook = _unraisable
 
 
 def without_texts(_logger: object, _method: str, event: EventDict) -> EventDict:
@@ -66,6 +69,18 @@ class _Lines(logging.Formatter):
         if record.exc_info and record.exc_info[1] is not None:
             row["exception"] = shape(record.exc_info[1])
         return json.dumps(row)
+
+
+def _uncaught_in_thread(given: threading.ExceptHookArgs) -> None:
+    """Log what ended a thread of somebody's own."""
+    if given.exc_value is not None:
+        _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
+
+
+def _unraisable(given: sys.UnraisableHookArgs) -> None:
+    """Log what was raised where nobody can catch it."""
+    if given.exc_value is not None:
+        _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
 
 
 def _uncaught(

@@ -29,6 +29,12 @@ def shape(exc: BaseException) -> list[str]:
     return lines
 
 
+def broke_at(exc: BaseException) -> str:
+    """Say in one line what an exception is and where it was raised, without its text."""
+    places = [f"{frame.f_code.co_filename}:{at}" for frame, at in walk_tb(exc.__traceback__)]
+    return f"{type(exc).__name__} at {places[-1] if places else 'an unknown place'}"
+
+
 def _with_causes(exc: BaseException) -> Iterator[BaseException]:
     one: BaseException | None = exc
     for _ in range(_MOST_CAUSES):

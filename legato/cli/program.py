@@ -6,7 +6,6 @@ import importlib
 import logging
 import sys
 from importlib.metadata import version
-from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -16,7 +15,7 @@ from domain.errors import LegatoError, bug, rule_of
 from legato.cli.console import Answer, Call, answering_option, json_option
 from legato.cli.usage import not_text, usage_error
 from legato.leave import leave
-from legato.shape import shape
+from legato.shape import broke_at, shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,10 +132,7 @@ def _fail(call: Call, error: LegatoError) -> int:
 
 def _broken(exc: Exception) -> LegatoError:
     """Say that we broke: what and where. Its text may hold a secret, and is shown nowhere."""
-    lines = shape(exc)
-    places = list(takewhile(lambda line: line.startswith(" "), lines[1:]))
-    where = places[-1].strip() if places else "an unknown place"
-    return bug("internal", f"the command broke: {type(exc).__name__} at {where}", exception=lines)
+    return bug("internal", f"the command broke: {broke_at(exc)}", exception=shape(exc))
 
 
 def _is_text(argument: str) -> bool:

@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from domain.errors import LegatoError
 from legato.settings import child_environment
+from legato.shape import broke_at, shape
 
 from . import api, postgres, temporal, worker
 from .api import Api
@@ -264,11 +264,11 @@ def _reason(work: asyncio.Task[None]) -> Reason | None:
         return None
     if isinstance(error, LegatoError):
         return Reason.of(error)
-    note("supervisor.failed", trace="".join(traceback.format_exception(error)))
+    note("supervisor.failed", exception=shape(error))
     return Reason(
         "supervisor_failed",
         "The embedded stack's supervisor failed.",
-        cause=f"{type(error).__name__}: {error}",
+        cause=broke_at(error),
         next="read logs/supervisor.log in LEGATO_HOME and report it",
     )
 

@@ -11,7 +11,7 @@ from tests.support.stack import ROOT
 
 CANARY = "sk-canary-0815"
 _PROGRAM = f"""
-import asyncio, gc, logging, structlog
+import asyncio, gc, logging, structlog, threading
 from legato.log import configure_log
 configure_log()
 log = structlog.get_logger()
@@ -34,6 +34,13 @@ async def forgotten():
 async def inner():
     fails()
 asyncio.run(forgotten())
+thread = threading.Thread(target=fails)
+thread.start()
+thread.join()
+class Breaks:
+    def __del__(self):
+        fails()
+Breaks()
 fails()
 """
 
@@ -51,6 +58,8 @@ def test_no_way_into_the_log_takes_an_exceptions_text_along() -> None:
         "given",
         "a library says %s",
         "Task exception was never retrieved",
+        "uncaught",
+        "uncaught",
         "uncaught",
     ]
     assert all(row["exception"][0] == "builtins.RuntimeError" for row in rows)

@@ -78,7 +78,8 @@ def test_a_command_without_its_second_word_names_those_there_are(tmp_path: Path)
     refused = say(tmp_path, "--json", "ledger")
 
     assert (refused.code, refused.error["code"]) == (2, "usage")
-    assert refused.error["message"] == "legato ledger needs a command: verify"
+    named = str(refused.error["message"]).removeprefix("legato ledger needs a command: ")
+    assert "verify" in named.split(", ")
 
 
 def _break() -> NoReturn:
