@@ -83,16 +83,18 @@ async def _until(world: World, record: Record, arg: LookInput) -> Left:
     """Say how long a wait without a question lasts: its end is recorded as it begins."""
     if arg.seconds <= 0:
         return Left(-1.0)
-    begun = [fact for fact in record.facts if isinstance(fact, RunWaiting) and fact.n == arg.n]
-    if not begun and arg.until:
+    begun = _standing(record, arg)
+    if begun is None and not arg.begin:
+        return Left(0.0)
+    if begun is None and arg.until:
         return Left(max(0.0, await _left(world, arg.until)), arg.until)
-    if not begun:
+    if begun is None:
         with reaching():
             until = await clock(world.ledger) + timedelta(seconds=arg.seconds)
         return Left(arg.seconds, until.isoformat())
-    if not begun[0].until:
+    if not begun.until:
         return Left(0.0 if arg.due else arg.seconds)
-    return Left(max(0.0, await _left(world, begun[0].until)), begun[0].until)
+    return Left(max(0.0, await _left(world, begun.until)), begun.until)
 
 
 async def _left(world: World, until: str) -> float:
@@ -102,19 +104,31 @@ async def _left(world: World, until: str) -> float:
 
 
 async def _mark(world: World, record: Record, arg: LookInput, left: Left) -> bool:
-    """Tell whether the wait is over, and record its beginning or its end."""
+    """Tell whether the wait is over, and record its beginning or its end.
+
+    Waits are numbered by the ledger: a Temporal run that begins anew counts its own.
+    """
     state = _state(record, arg.ref)
     resolved = state.settled is not None if state is not None else left.seconds == 0
-    standing = record.run.waiting
-    if not resolved and arg.begin and standing is None:
-        await _append(world, record, _waiting(arg, left))
-    if resolved and standing is not None and standing.n == arg.n:
-        await _append(world, record, RunResumed(n=arg.n))
+    standing = _standing(record, arg)
+    if not resolved and record.run.waiting is None:
+        await _append(world, record, _waiting(record, arg, left))
+    if resolved and standing is not None:
+        await _append(world, record, RunResumed(n=standing.n))
     return resolved
 
 
-def _waiting(arg: LookInput, left: Left) -> RunWaiting:
-    return RunWaiting(n=arg.n, on=arg.on, ref=arg.ref, until=left.until, why=arg.why)
+def _standing(record: Record, arg: LookInput) -> RunWaiting | None:
+    """Give the wait that stands, if it is the one that is asked about."""
+    standing = record.run.waiting
+    if standing is None or (standing.on, standing.ref) != (arg.on, arg.ref):
+        return None
+    return standing
+
+
+def _waiting(record: Record, arg: LookInput, left: Left) -> RunWaiting:
+    n = record.run.waits + 1
+    return RunWaiting(n=n, on=arg.on, ref=arg.ref, until=left.until, why=arg.why)
 
 
 async def _append(world: World, record: Record, fact: Fact) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from domain.agents.definition import AgentDefinition
 from domain.codec import decode_object
 from domain.errors import LegatoError, bug, refused
-from domain.events import Fact, MessageAccepted, RunAccepted, RunAttached, RunDefined
+from domain.events import Fact, MessageAccepted, RunAccepted, RunAttached, RunDefined, RunResumed
 from domain.ids import incoming_stream, run_stream
 from domain.runs.run import Run, evolve
 from domain.runs.transcript import Earlier, Transcript, tell_earlier
@@ -186,8 +186,9 @@ def author_of(record: Record, causation: str) -> Author:
 async def attach(ledger: Ledger, records: Records, run_id: str, temporal_run: str) -> Record:
     """Fold a run for an activity of one Temporal run.
 
-    The first activity of a new Temporal run attaches it; raises `run_superseded` for an
-    activity of one that was attached before another.
+    The first activity of a new Temporal run attaches it, which ends a wait of the one before:
+    it begins its own. Raises `run_superseded` for an activity of one that was attached before
+    another.
     """
     while True:
         record = await refresh(ledger, records, run_id)
@@ -203,9 +204,11 @@ async def attach(ledger: Ledger, records: Records, run_id: str, temporal_run: st
             )
         if record.run.ended is not None:
             return record
-        fact = RunAttached(epoch=len(attached) + 1, temporal_run=temporal_run)
+        taken = RunAttached(epoch=len(attached) + 1, temporal_run=temporal_run)
+        standing = record.run.waiting
+        over = () if standing is None else (RunResumed(n=standing.n),)
         try:
-            part = Part(run_stream(run_id), (fact,), record.run.version)
+            part = Part(run_stream(run_id), (taken, *over), record.run.version)
             await append(ledger, author_of(record, temporal_run), part)
         except (VersionConflictError, TakenError):
             continue

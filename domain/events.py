@@ -17,6 +17,7 @@ from domain.runs.inputs import How, Question
 from domain.runs.sequence import Item
 from domain.slot_events import SessionReleased, SessionTaken, SlotReleased, SlotTaken
 from domain.tools.results import Outcome
+from domain.watch_events import RunHealed, RunReconciled, RunStuck
 
 
 class Entry(StrEnum):
@@ -372,6 +373,9 @@ Fact: TypeAlias = (
     | TurnCompleted
     | ItemCompleted
     | RunEnded
+    | RunStuck
+    | RunHealed
+    | RunReconciled
     | MessageAccepted
     | SlotTaken
     | SlotReleased
@@ -429,6 +433,9 @@ __all__ = [  # those that stand in other modules; the union is whole here
     "AtRequest",
     "AtStep",
     "Event",
+    "RunHealed",
+    "RunReconciled",
+    "RunStuck",
     "SessionReleased",
     "SessionTaken",
     "SlotReleased",

@@ -27,16 +27,18 @@ NEVER_STARTED = "never_started"
 """The reason of a run that nobody had taken up: nothing of it is lost."""
 
 
-async def end_lost(ledger: Ledger, author: Author, run_id: str, reason: str) -> Run:
+async def end_lost(ledger: Ledger, author: Author, seen: Run, reason: str) -> Run:
     """End an open run in the ledger, as `lost` or, where nobody had taken it up, `stopped`.
 
-    The caller has found out that no workflow will do it; `reason` is the code of that. A
-    run that has ended, meanwhile or before, is given as it is. Raises what `append` raises,
-    and `end_not_taken`.
+    The caller has found out that no workflow will do it of the run as it was `seen`;
+    `reason` is the code of that. A run that has ended, meanwhile or before, or that another
+    Temporal run has taken over, is given as it is. Raises what `append` raises, and
+    `end_not_taken`.
     """
+    run_id = seen.accepted.run_id if seen.accepted is not None else ""
     for _ in range(_TRIES):
         run, parts = await _decide(ledger, run_id, reason)
-        if not parts:
+        if not parts or run.temporal_runs != seen.temporal_runs:
             return run
         with suppress(VersionConflictError, TakenError):
             await append(ledger, author, *parts)

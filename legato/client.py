@@ -21,15 +21,12 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from domain.agents.roles import ROLES
 from domain.errors import LegatoError
-from domain.events import (
-    InputSettled,
-    MessageAccepted,
-    RunAccepted,
-    StopRequested,
-)
+from domain.events import RunAccepted
 from domain.ids import run_stream
 from domain.runs.card import Shown
+from domain.runs.hand_over import concerned
 from domain.runs.model_name import short_name
+from domain.runs.position import Position
 from ledger.connect import Ledger
 from ledger.reads import read_event
 from legato.payloads import CONVERTER
@@ -39,9 +36,6 @@ if TYPE_CHECKING:
     from domain.events import Fact
     from ledger.reads import Stored
     from legato.settings import Settings
-
-HANDED_OVER = ("run.accepted", "message.accepted", "input.settled", "stop.requested")
-"""The types of facts that Temporal must hear of."""
 
 RELAY = "temporal"
 """The relay's name in the ledger: whose mark, and whose parked events."""
@@ -157,15 +151,36 @@ async def hand_over(to: HandOver, fact: Fact, event: str, run_id: str) -> None:
             raise
 
 
-async def _start(to: HandOver, fact: RunAccepted) -> None:
+async def start_again(to: HandOver, fact: RunAccepted, position: Position, behind: str) -> None:
+    """Start a run's workflow anew where Temporal has forgotten it; who else did is as good.
+
+    It goes on from what the ledger records. `behind` is a Temporal run that was superseded
+    and is open in Temporal all the same: it is ended before.
+    """
+    if behind:
+        await end_workflow(to.client, fact.workflow_id, behind, "superseded in the ledger")
+    await _start(to, fact, position)
+
+
+async def end_workflow(client: Client, workflow_id: str, temporal_run: str, reason: str) -> None:
+    """Terminate one Temporal run; one that is closed or gone stays as it is."""
+    handle = client.get_workflow_handle(workflow_id, run_id=temporal_run or None)
+    try:
+        await handle.terminate(reason=f"legato: {reason}")
+    except RPCError as exc:
+        if exc.status is not RPCStatusCode.NOT_FOUND:
+            raise
+
+
+async def _start(to: HandOver, fact: RunAccepted, again: Position | None = None) -> None:
     """Start a run's workflow; on a cluster without our search attributes, without them."""
     attributes = _attributes(shown_of(fact))
     try:
-        await _start_with(to, fact, attributes)
+        await _start_with(to, fact, attributes, again)
     except RPCError as exc:
         if exc.status is not RPCStatusCode.INVALID_ARGUMENT or not _is_unregistered(exc):
             raise
-        await _start_with(to, fact, None)
+        await _start_with(to, fact, None, again)
 
 
 def _is_unregistered(exc: RPCError) -> bool:
@@ -173,15 +188,22 @@ def _is_unregistered(exc: RPCError) -> bool:
 
 
 async def _start_with(
-    to: HandOver, fact: RunAccepted, attributes: TypedSearchAttributes | None
+    to: HandOver,
+    fact: RunAccepted,
+    attributes: TypedSearchAttributes | None,
+    again: Position | None,
 ) -> None:
+    """Start once; `again` is where a run begins anew that had a workflow and lost it."""
+    reuse = WorkflowIDReusePolicy.REJECT_DUPLICATE
+    if again is not None:
+        reuse = WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY
     try:
         await to.client.start_workflow(
             AgentRun.run,
-            RunStart(fact.run_id, shown_of(fact), to.most_events),
+            RunStart(fact.run_id, shown_of(fact), to.most_events, again or Position()),
             id=fact.workflow_id,
             task_queue=fact.queue,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_reuse_policy=reuse,
             search_attributes=attributes,
             static_summary=f"{fact.agent} in {fact.workspace[-_MOST_SHOWN:]}",
             static_details=f"Legato run `{fact.run_id}`: `legato show {fact.run_id[:13]}`",
@@ -192,10 +214,4 @@ async def _start_with(
 
 def run_of(stored: Stored) -> str:
     """Name the run that a stored fact concerns."""
-    match stored.fact:
-        case RunAccepted() | MessageAccepted():
-            return stored.fact.run_id
-        case InputSettled() | StopRequested():
-            return stored.stream.removeprefix("run/")
-        case _:
-            return ""
+    return concerned(stored.stream, stored.fact)

@@ -31,7 +31,7 @@ _PAGE = 1000
 _ALL = 1_000_000
 _ROW = (
     *("run_id", "workflow_id", "agent", "workspace", "workspace_path", "entry", "session"),
-    *("status", "reason", "by", "waiting_on"),
+    *("status", "stuck", "reason", "by", "waiting_on"),
     *("accepted_at", "started_at", "ended_at", "model", "fingerprint"),
     *("items_done", "turn", "step", "steps", "calls", "tokens", "cost", "cost_unknown"),
 )

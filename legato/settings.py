@@ -17,6 +17,7 @@ _DEFAULT_HOME = "~/.legato"
 _DEFAULT_NAMESPACE = "legato"
 _MOST_EVENTS = 2000
 _API_ADDRESS = "127.0.0.1:8787"
+_GRACE = 60
 _LEAST_EVENTS = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})")
@@ -34,7 +35,8 @@ class Settings:
     is to be used. `task_queue_host` names this machine's task queue, empty where it is
     to be derived from `home`. `kill_points` names the places where a test kills a
     worker, empty in all other use. `most_events` is how long a run's history may grow
-    before the run continues as new. `api_address` is where the API serves (host:port).
+    before the run continues as new. `grace` is for how many seconds a run must be quiet
+    before it is compared with Temporal. `api_address` is where the API serves (host:port).
     """
 
     home: Path
@@ -45,6 +47,7 @@ class Settings:
     kill_points: str
     most_events: int
     api_address: str
+    grace: int
 
     def __repr__(self) -> str:
         """Every field, the password of the database address masked."""
@@ -53,7 +56,8 @@ class Settings:
             f"Settings(home={str(self.home)!r}, temporal_address={self.temporal_address!r}, "
             f"temporal_namespace={self.temporal_namespace!r}, database_url={url!r}, "
             f"task_queue_host={self.task_queue_host!r}, kill_points={self.kill_points!r}, "
-            f"most_events={self.most_events}, api_address={self.api_address!r})"
+            f"most_events={self.most_events}, grace={self.grace}, "
+            f"api_address={self.api_address!r})"
         )
 
 
@@ -74,6 +78,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         kill_points=environ.get("LEGATO_KILL_POINTS", ""),
         most_events=_count(environ.get("LEGATO_MOST_EVENTS") or str(_MOST_EVENTS)),
         api_address=environ.get("LEGATO_API_ADDRESS") or _API_ADDRESS,
+        grace=_count(environ.get("LEGATO_GRACE") or str(_GRACE)),
     )
     found = _problems(settings, written)
     if found:
@@ -126,6 +131,7 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "DATABASE_URL": _url_problem(settings.database_url),
         "LEGATO_API_ADDRESS": _address_problem(settings.api_address),
         "LEGATO_MOST_EVENTS": _events_problem(settings.most_events),
+        "LEGATO_GRACE": _grace_problem(settings.grace),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
@@ -140,6 +146,10 @@ def _events_problem(most: int) -> str:
     if most >= _LEAST_EVENTS:
         return ""
     return f"is not a whole number of at least {_LEAST_EVENTS}"
+
+
+def _grace_problem(grace: int) -> str:
+    return "" if grace > 0 else "is not a whole number of seconds above 0"
 
 
 def _home_problem(written: Path, home: Path) -> str:

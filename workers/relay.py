@@ -9,10 +9,11 @@ import structlog
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.errors import LegatoError
+from domain.runs.hand_over import HANDED_OVER
 from ledger.connect import UNREACHABLE
 from ledger.feed import read_feed, read_feed_head, read_mark, write_mark
 from ledger.parked import park
-from legato.client import HANDED_OVER, RELAY, hand_over, run_of
+from legato.client import RELAY, hand_over, run_of
 
 if TYPE_CHECKING:
     from ledger.reads import Stored

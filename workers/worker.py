@@ -1,4 +1,4 @@
-"""A worker process: its workflows and activities on its queues, and the relay beside them."""
+"""A worker process: workflows and activities on its queues, relay and reconciler beside them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ledger.connect import UNREACHABLE
 from ledger.live import drop_old_pieces
 from legato.client import HandOver, home_queue
 from workers.beat import ActivitySurround
+from workers.reconciler import reconcile
 from workers.relay import relay
 from workers.sequence import sequence
 from workflows.agent_run import AgentRun
@@ -99,15 +100,16 @@ async def serve(settings: Settings, client: Client, world: World) -> None:
     async with AsyncExitStack() as stack:
         for queue in queues:
             await stack.enter_async_context(build_worker(client, world, queue))
-        relaying = asyncio.create_task(
-            relay(HandOver(client, world.ledger, settings.most_events), stop)
+        to = HandOver(client, world.ledger, settings.most_events)
+        grace = timedelta(seconds=settings.grace)
+        watching = asyncio.gather(
+            relay(to, stop), sequence(world.ledger, stop), reconcile(to, grace, stop)
         )
-        sequencing = asyncio.create_task(sequence(world.ledger, stop))
         warming = asyncio.create_task(asyncio.to_thread(reserve, PRICED, 1, 1))
         with suppress(*UNREACHABLE):
             await drop_old_pieces(world.ledger)
         log.info("worker_ready", queues=list(queues), tools=len(world.tools))
         await stop.wait()
-        await asyncio.gather(relaying, sequencing)
+        await watching
         await warming
     log.info("worker_stopped")

@@ -17,6 +17,7 @@ from domain.events import (
     ModelResponded,
     RunAccepted,
     RunEnded,
+    RunReconciled,
     event_id,
 )
 from domain.ids import run_stream
@@ -63,6 +64,8 @@ class History:
             return f"{fact.type} stands before run.accepted"
         if run.ended is not None and not fact.after_end:
             return f"{fact.type} stands after run.ended"
+        if isinstance(fact, RunReconciled) and run.ended is None:
+            return "run.reconciled stands before run.ended"
         if isinstance(fact, RunEnded) and fact.status not in _ENDINGS:
             return f"run.ended names {fact.status!r}, which is no terminal state"
         return None

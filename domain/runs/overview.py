@@ -18,6 +18,7 @@ from domain.events import (
     TurnStarted,
 )
 from domain.runs.inputs import InputKind
+from domain.runs.reconcile import way_out
 from domain.runs.recorded import facts_of, stamp
 from domain.runs.run import OPEN, Status, fold
 from domain.runs.timeline import asked_of, waits_for
@@ -71,6 +72,19 @@ class State:
     started_at: str
     ended_at: str
     version: int
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """What keeps a run from going on by itself; all "" where nothing does.
+
+    `stuck` is a code, `stuck_next` what is true to do about it.
+    """
+
+    stuck: str = ""
+    stuck_where: str = ""
+    stuck_why: str = ""
+    stuck_next: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,6 +191,7 @@ class Overview:
 
     identity: Identity
     state: State
+    stuck: Stuck
     place: Place
     waits: Waits
     work: Work
@@ -184,7 +199,10 @@ class Overview:
 
     def flat(self) -> dict[str, object]:
         """Give all fields in one mapping; no two parts share a name."""
-        parts = (self.identity, self.state, self.place, self.waits, self.work, self.cost)
+        parts = (
+            *(self.identity, self.state, self.stuck, self.place),
+            *(self.waits, self.work, self.cost),
+        )
         return {name: value for part in parts for name, value in asdict(part).items()}
 
 
@@ -196,6 +214,7 @@ def overview(events: Sequence[Recorded]) -> Overview | None:
     return Overview(
         identity=_identity(run, run.accepted),
         state=_state(run, events),
+        stuck=_stuck(run, run.accepted.run_id),
         place=_place(run, events),
         waits=Waits(
             waiting_on=run.waiting.on if run.waiting is not None else "",
@@ -256,6 +275,13 @@ def _state(run: Run, events: Sequence[Recorded]) -> State:
     )
 
 
+def _stuck(run: Run, run_id: str) -> Stuck:
+    said = run.stuck
+    if said is None:
+        return Stuck()
+    return Stuck(said.code, said.where, said.why, way_out(said.code, run_id))
+
+
 def _why(run: Run) -> tuple[str, str, str]:
     """Say why the run stands as it does: a code, who, and a sentence."""
     if run.ended is not None:
@@ -269,6 +295,8 @@ def _why(run: Run) -> tuple[str, str, str]:
 
 def doing(run: Run) -> str:
     """Say in words what a run is doing."""
+    if run.stuck is not None:
+        return f"nothing: it is stuck at {run.stuck.where}"
     match run.status:
         case Status.QUEUED:
             return "waiting for a worker to take it up"

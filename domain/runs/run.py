@@ -24,8 +24,10 @@ from domain.events import (
     RunAttached,
     RunDefined,
     RunEnded,
+    RunHealed,
     RunRefused,
     RunResumed,
+    RunStuck,
     RunWaiting,
     StopRequested,
     TurnCompleted,
@@ -33,6 +35,7 @@ from domain.events import (
 )
 from domain.runs.budget import Spent, spend
 from domain.runs.conversation import CallRequest, Usage
+from domain.runs.hand_over import comes_from_outside
 from domain.runs.inputs import InputKind
 from domain.tools.results import Outcome
 
@@ -129,7 +132,8 @@ class Run:
     """A run as its facts tell it: the present in detail, the past as sums.
 
     `incoming` is the position read in the session's incoming stream, `ordinal` the count of
-    answered model steps, `unknown` the calls whose effect nobody can tell.
+    answered model steps, `unknown` the calls whose effect nobody can tell, `stuck` what
+    keeps it from going on, `stucks` how often that was found.
     """
 
     version: int = 0
@@ -151,6 +155,8 @@ class Run:
     stop: StopRequested | None = None
     check: CheckCompleted | None = None
     items_done: int = 0
+    stuck: RunStuck | None = None
+    stucks: int = 0
     ended: RunEnded | None = None
 
 
@@ -164,7 +170,8 @@ def next_status(run: Run, fact: Fact) -> Status:
 
 def evolve(run: Run, fact: Fact) -> Run:
     """Apply one fact; a fact that does not concern the run's state changes its version only."""
-    run = replace(run, version=run.version + 1, status=next_status(run, fact))
+    stuck = run.stuck if comes_from_outside(fact) else None
+    run = replace(run, version=run.version + 1, status=next_status(run, fact), stuck=stuck)
     match fact:
         case RunAccepted():
             return replace(run, accepted=fact, incoming=fact.incoming)
@@ -174,10 +181,8 @@ def evolve(run: Run, fact: Fact) -> Run:
             return replace(run, defined=fact)
         case RunRefused():
             return replace(run, refused=fact)
-        case RunWaiting():
-            return replace(run, waiting=fact, waits=fact.n)
-        case RunResumed():
-            return replace(run, waiting=None)
+        case RunWaiting() | RunResumed() | RunStuck() | RunHealed():
+            return _evolve_standing(run, fact)
         case StopRequested():
             return replace(run, stop=run.stop or fact)
         case CheckCompleted():
@@ -188,6 +193,19 @@ def evolve(run: Run, fact: Fact) -> Run:
             return replace(run, ended=fact, waiting=None)
         case _:
             return _evolve_turn(run, fact)
+
+
+def _evolve_standing(run: Run, fact: RunWaiting | RunResumed | RunStuck | RunHealed) -> Run:
+    """Apply what says whether the run goes on; `evolve` has taken back that it is stuck."""
+    match fact:
+        case RunWaiting():
+            return replace(run, waiting=fact, waits=fact.n)
+        case RunResumed():
+            return replace(run, waiting=None)
+        case RunStuck():
+            return replace(run, stuck=fact, stucks=fact.n)
+        case RunHealed():
+            return run
 
 
 def _evolve_turn(run: Run, fact: Fact) -> Run:

@@ -141,7 +141,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class LookInput:
-    """Ask what the ledger says: of a stop, and of the wait `n` for `ref` where there is one.
+    """Ask what the ledger says: of a stop, and of the wait for `ref` where there is one.
 
     `begin` records the wait unless it is over already; `due` tells that the workflow's
     timer for it has fired. `why` is the code of what is waited out, `until` when that is.

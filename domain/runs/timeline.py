@@ -29,8 +29,11 @@ from domain.events import (
     RunAttached,
     RunDefined,
     RunEnded,
+    RunHealed,
+    RunReconciled,
     RunRefused,
     RunResumed,
+    RunStuck,
     RunWaiting,
     StopRequested,
     TurnStarted,
@@ -276,6 +279,29 @@ def _begin(fact: Fact) -> _Said | None:
             outcome = "ok" if fact.status == "completed" else "failed"
             why = f": {short(fact.message, 160)}" if fact.message else ""
             return 0, f"{fact.status} ({fact.reason}, by {fact.by}){why}", outcome, None
+        case _:
+            return _watched(fact)
+
+
+def _watched(fact: Fact) -> _Said | None:
+    """Tell what was found in Temporal of the run."""
+    match fact:
+        case RunStuck():
+            text = f"stuck ({fact.code}) at {fact.where}: {short(fact.why, 160)}"
+            return 0, text, "failed", None
+        case RunHealed():
+            return 0, "no longer stuck", "ok", None
+        case RunReconciled(result="checked"):
+            text = f"compared with Temporal: all {fact.results} activity results agree"
+            return 0, text, "ok", None
+        case RunReconciled():
+            outcome = "failed" if fact.result == "mismatch" else ""
+            return (
+                0,
+                f"compared with Temporal: {fact.result}, {short(fact.where, 160)}",
+                outcome,
+                None,
+            )
         case _:
             return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from domain.errors import LegatoError
@@ -36,7 +37,8 @@ async def _inside(settings: Settings, status: StackStatus) -> list[Finding]:
     except LegatoError as exc:
         return [fail("ledger", exc.message, exc.next)]
     try:
-        runs = await examine_runs(ledger, status.temporal_address, settings.temporal_namespace)
+        at, grace = status.temporal_address, timedelta(seconds=settings.grace)
+        runs = await examine_runs(ledger, at, settings.temporal_namespace, grace)
         trees = await examine_trees(ledger, settings.home)
         return [await examine_postgres(ledger), *runs, *trees]
     finally:

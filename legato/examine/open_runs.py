@@ -9,17 +9,31 @@ from typing import TYPE_CHECKING
 from temporalio.service import RPCError
 
 from domain.errors import LegatoError
-from domain.ids import run_stream
+from domain.runs.hand_over import HANDED_OVER
 from domain.runs.overview import PEOPLE
+from domain.runs.reconcile import (
+    End,
+    Heal,
+    Leave,
+    Restart,
+    Start,
+    Stick,
+    Terminate,
+    Trouble,
+    action_for,
+    way_out,
+)
+from domain.runs.recorded import facts_of
+from domain.runs.run import fold
 from ledger.feed import read_feed, read_feed_head, read_mark
 from ledger.parked import read_parked
-from ledger.reads import clock, list_streams, read_head
+from ledger.reads import clock, list_streams
 from ledger.sequence import catch_up
-from legato.client import HANDED_OVER, RELAY, connect, run_of
+from legato.client import RELAY, connect, run_of
 from legato.cluster import missing_attributes
 from legato.examine.finding import Finding, fail, ok, warn
-from legato.lost import GRACE, described, lost_reason
 from legato.readings import overview_of, read_run
+from legato.seen import see
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,18 +41,24 @@ if TYPE_CHECKING:
 
     from temporalio.client import Client
 
+    from domain.runs.reconcile import Action
     from domain.runs.recorded import Recorded
+    from domain.runs.run import Run
     from ledger.connect import Ledger
     from ledger.parked import Parked
     from ledger.reads import Stored
 
 MOST = 50
 QUIET = timedelta(minutes=15)
-MANY_FAILURES = 5
+GRACE = timedelta(minutes=1)
+"""So long what was accepted may be unknown to Temporal and to workers: both may lag."""
+
 _LIMIT = 10.0
 
 
-async def examine_runs(ledger: Ledger, address: str, namespace: str) -> list[Finding]:
+async def examine_runs(
+    ledger: Ledger, address: str, namespace: str, grace: timedelta = GRACE
+) -> list[Finding]:
     """Look at the open runs, the hand-over to Temporal, and Temporal's view of each run."""
     now = await clock(ledger)
     streams = await list_streams(ledger, "run", only_open=True, limit=MOST)
@@ -48,18 +68,23 @@ async def examine_runs(ledger: Ledger, address: str, namespace: str) -> list[Fin
     found += [hint for events in runs if (hint := still(events, now)) is not None]
     waiting = await _waiting(ledger)
     found.append(_handed_over(waiting, now))
-    found += [_parked(one) for one in await read_parked(ledger, RELAY)]
+    folded = [fold(facts_of(events)) for events in runs]
+    named = [one for run in folded if (one := _said(run)) is not None]
+    told = {one.name for one in named}
+    parked = [_parked(one) for one in await read_parked(ledger, RELAY)]
+    found += [*named, *(one for one in parked if one.name not in told)]
     later = {run_of(one) for one in waiting if one.fact.type == "run.accepted"}
     handed_over = [events for events in runs if overview_of(events).identity.run_id not in later]
     try:
         async with asyncio.timeout(_LIMIT):
             client = await connect(address, namespace)
-            hints = [await _in_temporal(ledger, client, events, now) for events in handed_over]
+            hints = [await _in_temporal(client, events, now, grace) for events in handed_over]
             missing = await missing_attributes(client)
     except (LegatoError, RPCError, TimeoutError) as exc:
         step = "run `legato status`; runs go on once Temporal answers"
         return [*found, fail("temporal", f"it does not answer: {type(exc).__name__}", step)]
-    return [*found, _temporal(address, missing), *(h for h in hints if h is not None)]
+    fresh = [one for one in hints if one is not None and one.name not in told]
+    return [*found, _temporal(address, missing), *fresh]
 
 
 async def _waiting(ledger: Ledger) -> list[Stored]:
@@ -113,22 +138,49 @@ def _parked(parked: Parked) -> Finding:
 
 
 async def _in_temporal(
-    ledger: Ledger, client: Client, events: Sequence[Recorded], now: datetime
+    client: Client, events: Sequence[Recorded], now: datetime, grace: timedelta
 ) -> Finding | None:
-    """Compare an open run with what Temporal says of it."""
-    identity = overview_of(events).identity
-    name, run_id = f"run {identity.run_id}", identity.run_id
-    seen = await described(client, identity.workflow_id)
-    reason = lost_reason(seen, now - events[0].at)
-    if reason:
-        if (await read_head(ledger, run_stream(run_id))).closed:
+    """Compare an open run with what Temporal says of it, by the reconcilers' rule."""
+    run = fold(facts_of(events))
+    if run.accepted is None:
+        return None
+    seen = await see(client, run.accepted.workflow_id)
+    return finding_of(run.accepted.run_id, action_for(run, seen, now - events[0].at, grace))
+
+
+def finding_of(run_id: str, action: Action) -> Finding | None:
+    """Say what is wrong with an open run, and what is true to do; None where nothing is."""
+    name = f"run {run_id}"
+    match action:
+        case Stick():
+            return stuck(run_id, action.trouble)
+        case End():
+            text = f"it is open in the ledger, but not in Temporal: {action.reason}"
+            step = f"a worker ends it in a minute, `legato stop {run_id}` at once"
+            return fail(name, text, f"{step}; then start it anew")
+        case Start():
+            text = "Temporal has not heard of it"
+            return warn(name, text, "start a worker (`legato up`): it hands the run over")
+        case Restart():
+            text = "Temporal has forgotten it: its memory is older than the ledger"
+            return warn(name, text, "start a worker (`legato up`): the run goes on from the ledger")
+        case Terminate():
+            text = "it does not obey a stop"
+            return warn(name, text, "a worker terminates its workflow in a minute")
+        case Heal() | Leave():
             return None
-        step = f"`legato stop {run_id}` ends it in the ledger; then start it anew"
-        return fail(name, f"it is open in the ledger, but not in Temporal: {reason}", step)
-    attempt = seen.raw_description.pending_workflow_task.attempt if seen is not None else 0
-    if attempt >= MANY_FAILURES:
-        step = (
-            f"`legato replay {run_id}` tells what differs; a reset to the last good task mends it"
-        )
-        return fail(name, f"its workflow task has failed {attempt - 1} times", step)
-    return None
+
+
+def _said(run: Run) -> Finding | None:
+    """Give what was recorded of a run's being stuck."""
+    said = run.stuck
+    if said is None or run.accepted is None:
+        return None
+    trouble = Trouble(said.code, said.where, said.why, said.attempts)
+    return stuck(run.accepted.run_id, trouble)
+
+
+def stuck(run_id: str, trouble: Trouble) -> Finding:
+    """Say of a stuck run where, why, and what is true to do about it."""
+    text = f"stuck ({trouble.code}) at {trouble.where}: {trouble.why}"
+    return fail(f"run {run_id}", text, way_out(trouble.code, run_id))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from domain.ids import run_stream
 from ledger.reads import clock, read_head
 from legato.examine.finding import Finding, warn
-from legato.lost import GRACE
+from legato.examine.open_runs import GRACE
 from legato.worktrees import removal_command, standing
 
 if TYPE_CHECKING:

@@ -14,6 +14,9 @@ from legato.embedded import Stack, down, ensure_up
 from legato.settings import load_settings
 from tests.support.rig import Rig, rig_of
 
+GRACE = 2
+"""Seconds that a run must be quiet before the reconcilers of `watched` look at it."""
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
@@ -66,5 +69,34 @@ def serving(cluster: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 async def served(cluster: Stack, serving: tuple[str, Path], tmp_path: Path) -> AsyncIterator[Rig]:
     """A rig on the worker that all share."""
     host, home = serving
+    async with rig_of(cluster, tmp_path, host=host, home=home) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def watching(
+    cluster: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
+    """Two workers whose reconcilers wait two seconds only: their queue and their home."""
+    folder = tmp_path_factory.mktemp("watching")
+
+    async def start() -> Rig:
+        async with rig_of(cluster, folder) as opened:
+            for _ in range(2):
+                opened.start_worker(LEGATO_GRACE=str(GRACE))
+            opened.workers, kept = [], opened.workers
+        opened.workers = kept
+        return opened
+
+    rig = asyncio.run(start())
+    yield rig.host, rig.home
+    for worker in rig.workers:
+        worker.terminate()
+
+
+@pytest.fixture
+async def watched(cluster: Stack, watching: tuple[str, Path], tmp_path: Path) -> AsyncIterator[Rig]:
+    """A rig on the workers that watch."""
+    host, home = watching
     async with rig_of(cluster, tmp_path, host=host, home=home) as opened:
         yield opened

@@ -89,6 +89,7 @@ class Rig:
             "LEGATO_HOME": str(self.home),
             "LEGATO_HOST": self.host,
             "LEGATO_KILL_POINTS": kill,
+            "LEGATO_GRACE": "3600",
             "TEMPORAL_ADDRESS": self.stack.temporal_address,
             "TEMPORAL_NAMESPACE": self.stack.temporal_namespace,
             "DATABASE_URL": self.stack.database_url,

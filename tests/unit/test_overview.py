@@ -158,6 +158,6 @@ def test_a_run_without_a_workspace_names_none() -> None:
 
 def test_its_fields_in_one_mapping_lose_none() -> None:
     run = seen(*f.short_run("r"))
-    parts = (run.identity, run.state, run.place, run.waits, run.work, run.cost)
+    parts = (run.identity, run.state, run.stuck, run.place, run.waits, run.work, run.cost)
 
     assert len(run.flat()) == sum(len(vars(part)) for part in parts)

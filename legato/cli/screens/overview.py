@@ -11,6 +11,7 @@ from domain.runs.recorded import short
 from domain.words import counted
 from legato.cli.screens.stack import facts
 from legato.cli.screens.timeline import timeline_screen
+from legato.cli.spelling import spelled
 from legato.readings import answer_command
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
     from domain.runs.overview import AskedView, Overview, Place
     from domain.runs.timeline import Line
+
+LOST = (
+    "what it had done stays, and the timeline tells it; `legato inbox` asks of effects that "
+    "nobody can tell; then start it anew"
+)
 
 STYLES = {
     "completed": "bold green",
@@ -55,6 +61,18 @@ def headline(seen: Overview) -> Text:
         by = f" by {state.by}" if state.by else ""
         text.append(f"\nwhy: {state.reason}{by}", style="")
         text.append(f": {short(state.message, 400)}" if state.message else "")
+    return text.append(_trouble(seen))
+
+
+def _trouble(seen: Overview) -> Text:
+    """Say of a run that is stuck or lost what keeps it, and what is true to do."""
+    text, stuck = Text(), seen.stuck
+    if stuck.stuck:
+        text.append(f"\nstuck: {stuck.stuck} at {stuck.stuck_where}", style="bold red")
+        text.append(f": {short(stuck.stuck_why, 400)}" if stuck.stuck_why else "")
+        text.append(f"\nnext: {spelled(stuck.stuck_next)}")
+    elif seen.state.status == "lost":
+        text.append(f"\nnext: {spelled(LOST)}")
     return text
 
 

@@ -30,10 +30,11 @@ def runs_screen(listed: Listed) -> RenderableType:
     table = _table("run", "status", "agent", "workspace", "begun (UTC)", "items", "tokens", "cost")
     for row in listed.rows:
         waits = f" ({row['waiting_on']})" if row["waiting_on"] else ""
+        stuck = f" stuck: {row['stuck']}" if row["stuck"] else ""
         cost = f"${row['cost']}" + (" + unknown" if row["cost_unknown"] else "")
         table.add_row(
             str(row["run_id"])[:SHORT],
-            status_text(str(row["status"])).append(waits),
+            status_text(str(row["status"])).append(waits).append(stuck, style="bold red"),
             str(row["agent"]),
             str(row["workspace"]),
             str(row["accepted_at"])[:19],
