@@ -14,6 +14,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import asyncpg
+
 from bench import eventsourcing
 from bench.cluster import progress
 from bench.contest import Figure, Length, compared, contest, rate
@@ -99,9 +101,12 @@ async def run(asked: Asked, out: Out) -> None:
 
 async def _writing(asked: Asked, url: str, ledger: Ledger, until: AsyncExitStack, out: Out) -> None:
     await ledger.pool.execute(RAW_TABLE)
+    held = [await asyncpg.connect(url) for _ in range(max(asked.writers))]
+    for connection in held:
+        until.push_async_callback(connection.close)
     slices: dict[str, Slice] = {
         name: each
-        for name, each in Writers(ledger).slices().items()
+        for name, each in Writers(ledger, held).slices().items()
         if name == RAW or name in asked.figures
     }
     if eventsourcing.NAME in asked.figures:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+import asyncpg
 
 from bench.contest import race
 from domain.events import CallSettled
@@ -33,6 +35,7 @@ FACT = CallSettled(turn=1, step=1, position=0, name="read_file", outcome=ok(TEXT
 
 FACT_BYTES = 672
 """Its envelope and its body."""
+
 
 RAW_TABLE = """
 create schema bench;
@@ -62,53 +65,68 @@ def unchained() -> str:
 
 @dataclass(frozen=True)
 class Writers:
-    """What writes into one ledger; every writer has a stream of its own in each slice."""
+    """What writes into one ledger; every writer has a stream of its own in each slice.
+
+    `held` are connections for the bare inserts, one a writer; the ledger holds its own.
+    """
 
     ledger: Ledger
+    held: Sequence[asyncpg.Connection[asyncpg.Record]]
     numbers: Iterator[int] = field(default_factory=itertools.count)
+    facts: list[CallSettled] = field(default_factory=list[CallSettled])
 
     def slices(self) -> Mapping[str, Slice]:
         """Name the contenders."""
         return {
             "raw": self._slice(self._raw),
-            "append": self._slice(lambda stream: self._append(stream, 1)),
-            "batch": self._slice(lambda stream: self._append(stream, BATCH)),
-            "chain_off": self._slice(self._unchained),
+            "append": self._slice(lambda stream, _: self._append(stream, 1)),
+            "batch": self._slice(lambda stream, _: self._append(stream, BATCH)),
+            "chain_off": self._slice(lambda stream, _: self._unchained(stream)),
         }
 
-    def _slice(self, step: Callable[[str], Step]) -> Slice:
+    def _slice(self, step: Callable[[str, int], Step]) -> Slice:
         async def work(writers: int, seconds: float) -> float:
             streams = [f"run/bench-{next(self.numbers)}" for _ in range(writers)]
             await self.ledger.pool.execute(_HEADS, streams)
-            return await race([step(stream) for stream in streams], seconds)
+            return await race([step(each, n) for n, each in enumerate(streams)], seconds)
 
         return work
 
+    def _fact(self, number: int) -> CallSettled:
+        """Give a writer's n-th fact: they are made once, before the time that counts."""
+        while len(self.facts) <= number:
+            self.facts.append(FACT.model_copy(update={"step": len(self.facts)}))
+        return self.facts[number]
+
     def _append(self, stream: str, count: int) -> Step:
-        """Append through the product's entry; the facts are made in the time that counts."""
-        steps = itertools.count(1)
+        """Append through the product's entry."""
+        numbers = itertools.count()
 
         async def step() -> int:
-            facts = tuple(FACT.model_copy(update={"step": next(steps)}) for _ in range(count))
+            facts = tuple([self._fact(next(numbers)) for _ in range(count)])
             await append(self.ledger, AUTHOR, Part(stream, facts))
             return count
 
         return step
 
     def _unchained(self, stream: str) -> Step:
-        steps, sql = itertools.count(1), unchained()
+        numbers, sql = itertools.count(), unchained()
 
         async def step() -> int:
-            row = _encoded(self.ledger, FACT.model_copy(update={"step": next(steps)}))
+            row = _encoded(self.ledger, self._fact(next(numbers)))
             given = values(stream, None, [row], after_end=True)
             await self.ledger.pool.fetch(sql, *given)
             return 1
 
         return step
 
-    def _raw(self, stream: str) -> Step:
+    def _raw(self, stream: str, number: int) -> Step:
         """Insert bytes that lie ready; only version and id differ from row to row."""
-        versions, row = itertools.count(1), _encoded(self.ledger, FACT)
+        versions, row, connection = (
+            itertools.count(1),
+            _encoded(self.ledger, FACT),
+            self.held[number],
+        )
         shared = (
             *(0, row.type, row.schema_version, row.correlation, row.envelope, row.body),
             *(row.codec, KEY_ID, row.blobs, row.commit, row.same, bytes(32)),
@@ -116,8 +134,7 @@ class Writers:
 
         async def step() -> int:
             version = next(versions)
-            name = f"call.settled:1.{version}.0"
-            await self.ledger.pool.execute(_RAW, stream, version, name, *shared)
+            await connection.execute(_RAW, stream, version, f"call.settled:1.{version}.0", *shared)
             return 1
 
         return step

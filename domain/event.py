@@ -31,7 +31,7 @@ class Event(Frozen):
 
     def key(self) -> str:
         """Give the part of the event id that comes from the run's own coordinates."""
-        return ".".join(str(getattr(self, name)) for name in self.keys)
+        return ".".join([str(getattr(self, name)) for name in self.keys])
 
 
 class AtStep(Event):

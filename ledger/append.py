@@ -81,14 +81,12 @@ async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
     repeating it is safe. `append_invalid` is a bug: the database cannot store this.
     """
     now = datetime.now(UTC).isoformat()
-    rows = [
-        [row_of(fact, author, now, ledger.secret, b"".join(part.refs)) for fact in part.facts]
-        for part in parts
-    ]
+    rows = [_rows_of(ledger, author, part, now) for part in parts]
     try:
-        for row in (row for part_rows in rows for row in part_rows):
-            if row.blob is not None:
-                await put_blob(ledger, row.blob)
+        for part_rows in rows:
+            for row in part_rows:
+                if row.blob is not None:
+                    await put_blob(ledger, row.blob)
         if len(parts) == 1 and 0 < len(rows[0]) <= MOST:
             return await _append_one(ledger, parts[0], rows[0])
         return await _append_many(ledger, parts, rows)
@@ -99,6 +97,11 @@ async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
         if error.kind is Kind.BUG:
             raise error from None
         return await _resolve(ledger, parts, error)
+
+
+def _rows_of(ledger: Ledger, author: Author, part: Part, now: str) -> list[Row]:
+    refs = b"".join(part.refs)
+    return [row_of(fact, author, now, ledger.secret, refs) for fact in part.facts]
 
 
 def _translated(exc: Exception, parts: Sequence[Part]) -> LegatoError:
@@ -139,7 +142,7 @@ async def _append_one(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Append
     for _ in range(_TRIES):
         done = await ledger.pool.fetch(statement(len(rows)), *given)
         if done:
-            return Appended({part.stream: max((row[0], row[1]) for row in done)})
+            return Appended({part.stream: max(map(tuple, done))})
         head = await ledger.pool.fetchrow(
             "select version, closed_at from ledger.stream where stream_id = $1", part.stream
         )

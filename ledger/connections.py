@@ -37,12 +37,20 @@ class Connections:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._idle: list[tuple[Connection, float]] = []
+        self._doubtful: list[Connection] = []
         self._waiting = 0
 
     async def fetch(self, query: str, *args: object) -> list[asyncpg.Record]:
         """Run a statement and give its rows."""
-        async with self.acquire() as connection:
-            return await connection.fetch(query, *args)
+        connection = self._at_hand() or await self._asked_for()
+        try:
+            rows = await connection.fetch(query, *args)
+        except BaseException:
+            await self._pool.release(connection)  # it settles what was left undone
+            raise
+        if not self._kept(connection):
+            await self._pool.release(connection)
+        return rows
 
     async def fetchrow(self, query: str, *args: object) -> asyncpg.Record | None:
         """Run a statement and give its first row."""
@@ -62,24 +70,38 @@ class Connections:
     @asynccontextmanager
     async def acquire(self) -> AsyncGenerator[Connection]:
         """Have a connection for oneself."""
-        connection = await self._taken()
+        connection = self._at_hand() or await self._asked_for()
         try:
             yield connection
         except BaseException:
-            await self._pool.release(connection)  # it settles what was left undone
-            raise
-        if self._waiting or _is_gone(connection) or self._pool.is_closing():
             await self._pool.release(connection)
-        else:
-            self._idle.append((connection, time.monotonic()))
+            raise
+        if not self._kept(connection):
+            await self._pool.release(connection)
 
-    async def _taken(self) -> Connection:
-        while self._idle:
-            connection, since = self._idle.pop()
-            if not _is_gone(connection) and time.monotonic() - since > STALE:
-                connection.terminate()
+    def _at_hand(self) -> Connection | None:
+        """Take the connection that was used last, if it can be trusted."""
+        if not self._idle:
+            return None
+        connection, since = self._idle.pop()
+        if _is_gone(connection) or time.monotonic() - since > STALE:
+            self._doubtful.append(connection)
+            return None
+        return connection
+
+    def _kept(self, connection: Connection) -> bool:
+        """Lay a connection by; False where it has to go back to the pool."""
+        if self._waiting or _is_gone(connection) or self._pool.is_closing():
+            return False
+        self._idle.append((connection, time.monotonic()))
+        return True
+
+    async def _asked_for(self) -> Connection:
+        """Have one from the pool, which makes up for those that are doubtful."""
+        while self._doubtful:
+            connection = self._doubtful.pop()
             if not _is_gone(connection):
-                return connection
+                connection.terminate()
             await self._pool.release(connection)
         self._waiting += 1
         try:
@@ -89,11 +111,12 @@ class Connections:
 
     async def close(self) -> None:
         """Close all connections, once those in use are done; safe to call twice."""
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(self._pool.release(connection) for connection, _ in idle))
+        idle = [*(connection for connection, _ in self._idle), *self._doubtful]
+        self._idle, self._doubtful = [], []
+        await asyncio.gather(*(self._pool.release(connection) for connection in idle))
         await self._pool.close()
 
     def terminate(self) -> None:
         """Close all connections now."""
-        self._idle.clear()
+        self._idle, self._doubtful = [], []
         self._pool.terminate()
