@@ -17,6 +17,7 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.agents.roles import ROLES
@@ -54,11 +55,20 @@ class HandOver:
     most_events: int
 
 
-async def connect(address: str, namespace: str) -> Client:
-    """Connect to Temporal; raises `temporal_unreachable`."""
+async def connect(address: str, namespace: str, *, metrics: str = "") -> Client:
+    """Connect to Temporal; raises `temporal_unreachable`.
+
+    `metrics` is where the SDK's own metrics are served (host:port), "" for nowhere.
+    """
+    served = TelemetryConfig(metrics=PrometheusConfig(bind_address=metrics))
+    runtime = Runtime(telemetry=served) if metrics else None
     try:
         return await Client.connect(
-            address, namespace=namespace, data_converter=CONVERTER, identity=_identity()
+            address,
+            namespace=namespace,
+            data_converter=CONVERTER,
+            identity=_identity(),
+            runtime=runtime,
         )
     except RuntimeError as exc:
         raise LegatoError(

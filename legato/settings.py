@@ -36,7 +36,10 @@ class Settings:
     to be derived from `home`. `kill_points` names the places where a test kills a
     worker, empty in all other use. `most_events` is how long a run's history may grow
     before the run continues as new. `grace` is for how many seconds a run must be quiet
-    before it is compared with Temporal. `api_address` is where the API serves (host:port).
+    before it is compared with Temporal. `api_address` is where the API serves (host:port),
+    `metrics_address` and `sdk_metrics_address` where a worker serves its own metrics and
+    those of Temporal's SDK, `traces_endpoint` the OTLP address that spans are sent to; ""
+    for none.
     """
 
     home: Path
@@ -48,6 +51,9 @@ class Settings:
     most_events: int
     api_address: str
     grace: int
+    metrics_address: str
+    sdk_metrics_address: str
+    traces_endpoint: str
 
     def __repr__(self) -> str:
         """Every field, the password of the database address masked."""
@@ -57,7 +63,9 @@ class Settings:
             f"temporal_namespace={self.temporal_namespace!r}, database_url={url!r}, "
             f"task_queue_host={self.task_queue_host!r}, kill_points={self.kill_points!r}, "
             f"most_events={self.most_events}, grace={self.grace}, "
-            f"api_address={self.api_address!r})"
+            f"api_address={self.api_address!r}, metrics_address={self.metrics_address!r}, "
+            f"sdk_metrics_address={self.sdk_metrics_address!r}, "
+            f"traces_endpoint={self.traces_endpoint!r})"
         )
 
 
@@ -77,6 +85,9 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         task_queue_host=environ.get("LEGATO_HOST", ""),
         kill_points=environ.get("LEGATO_KILL_POINTS", ""),
         most_events=_count(environ.get("LEGATO_MOST_EVENTS") or str(_MOST_EVENTS)),
+        metrics_address=environ.get("LEGATO_METRICS_ADDRESS", ""),
+        sdk_metrics_address=environ.get("LEGATO_SDK_METRICS_ADDRESS", ""),
+        traces_endpoint=_traces(environ),
         api_address=environ.get("LEGATO_API_ADDRESS") or _API_ADDRESS,
         grace=_count(environ.get("LEGATO_GRACE") or str(_GRACE)),
     )
@@ -130,11 +141,27 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "TEMPORAL_NAMESPACE": _name_problem(settings.temporal_namespace),
         "DATABASE_URL": _url_problem(settings.database_url),
         "LEGATO_API_ADDRESS": _address_problem(settings.api_address),
+        "LEGATO_METRICS_ADDRESS": _address_problem(settings.metrics_address or None),
+        "LEGATO_SDK_METRICS_ADDRESS": _address_problem(settings.sdk_metrics_address or None),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": _endpoint_problem(settings.traces_endpoint),
         "LEGATO_MOST_EVENTS": _events_problem(settings.most_events),
         "LEGATO_GRACE": _grace_problem(settings.grace),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
+
+
+def _traces(environ: Mapping[str, str]) -> str:
+    """Find where spans go by OpenTelemetry's own variables; "" for nowhere."""
+    whole = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
+    base = environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    return whole or (f"{base.rstrip('/')}/v1/traces" if base else "")
+
+
+def _endpoint_problem(endpoint: str) -> str:
+    if not endpoint or endpoint.startswith(("http://", "https://")):
+        return ""
+    return f"is {endpoint!r}, not an address that begins with http:// or https://"
 
 
 def _count(text: str) -> int:

@@ -18,6 +18,7 @@ from legato.cluster import register_attributes
 from legato.leave import leave
 from legato.log import configure_log
 from legato.settings import Settings, environment, load_settings
+from workers.telemetry import telemetry
 from workers.worker import serve
 from workers.world import build_world
 
@@ -42,20 +43,21 @@ async def run(settings: Settings) -> None:
             next="`legato up` starts the embedded stack with its own worker",
         )
     trying = asyncio.create_task(asyncio.to_thread(detect))
-    client, ledger = await asyncio.gather(
-        _temporal(address, settings.temporal_namespace), _ledger(url)
-    )
+    client, ledger = await asyncio.gather(_temporal(address, settings), _ledger(url))
     try:
         confinement = (await trying).level
         world = await asyncio.to_thread(build_world, settings, ledger, confinement)
-        await serve(settings, client, world)
+        with telemetry(settings) as observed:
+            await serve(settings, client, world, observed)
     finally:
         await close_ledger(ledger)
 
 
-async def _temporal(address: str, namespace: str) -> Client:
+async def _temporal(address: str, settings: Settings) -> Client:
     """Connect, and register the search attributes where they are missing and may be."""
-    client = await connect(address, namespace)
+    client = await connect(
+        address, settings.temporal_namespace, metrics=settings.sdk_metrics_address
+    )
     try:
         await register_attributes(client, patience=_PATIENCE)
     except RPCError as exc:

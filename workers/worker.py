@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from activities.world import World
     from legato.settings import Settings
+    from workers.observe import Observed
 
 log = structlog.get_logger()
 
@@ -68,7 +69,7 @@ def activities_of(world: World) -> list[Callable[..., object]]:
     ]
 
 
-def build_worker(client: Client, world: World, queue: str) -> Worker:
+def build_worker(client: Client, world: World, queue: str, observed: Observed) -> Worker:
     """Build the worker of one queue."""
     runner = SandboxedWorkflowRunner(
         restrictions=SandboxRestrictions.default.with_passthrough_modules("domain")
@@ -80,7 +81,7 @@ def build_worker(client: Client, world: World, queue: str) -> Worker:
         activities=activities_of(world),
         build_id=BUILD,
         workflow_runner=runner,
-        interceptors=[ActivitySurround()],
+        interceptors=[observed, ActivitySurround()],
         max_cached_workflows=MOST_RUNS_KEPT,
         max_concurrent_activities=MOST_ACTIVITIES,
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
@@ -90,7 +91,7 @@ def build_worker(client: Client, world: World, queue: str) -> Worker:
     )
 
 
-async def serve(settings: Settings, client: Client, world: World) -> None:
+async def serve(settings: Settings, client: Client, world: World, observed: Observed) -> None:
     """Serve until SIGTERM or SIGINT; what runs is given time, then left to the next worker."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -99,7 +100,7 @@ async def serve(settings: Settings, client: Client, world: World) -> None:
     queues = (home_queue(settings), AGENT_QUEUE)
     async with AsyncExitStack() as stack:
         for queue in queues:
-            await stack.enter_async_context(build_worker(client, world, queue))
+            await stack.enter_async_context(build_worker(client, world, queue, observed))
         to = HandOver(client, world.ledger, settings.most_events)
         grace = timedelta(seconds=settings.grace)
         watching = asyncio.gather(
