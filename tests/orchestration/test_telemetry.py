@@ -19,7 +19,7 @@ CANARY = "canary-8c1f-of-telemetry"
 SCRIPT = f"""
 steps:
   - calls: [{{tool: read_file, arguments: {{path: secret.txt}}}}]
-  - calls: [{{tool: write_file, arguments: {{path: out.txt, text: "{CANARY}"}}}}]
+  - calls: [{{tool: write_file, arguments: {{path: out.txt, content: "{CANARY}"}}}}]
   - text: "done: {CANARY}"
 """
 
