@@ -1,19 +1,17 @@
-"""What is read out of the ledger to be shown: one run, all runs, and what people are asked."""
+"""What is read out of the ledger to be shown of one run: its events, folded."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from domain.agents.roles import ROLES
 from domain.errors import bug, refused
-from domain.events import InputAsked, InputSettled, MessageAccepted, RunAccepted, SlotTaken
+from domain.events import MessageAccepted, RunAccepted, SlotTaken
 from domain.ids import incoming_stream, run_stream, slot_stream
 from domain.runs.overview import overview
 from domain.runs.recorded import Recorded, facts_of
-from domain.runs.run import OPEN
-from ledger.reads import find_streams, list_streams, read_since, read_stream
+from ledger.reads import find_streams, read_stream
 from legato.embedded import has_ledger
 
 if TYPE_CHECKING:
@@ -26,23 +24,12 @@ if TYPE_CHECKING:
     from legato.settings import Settings
 
 LEAST_PREFIX = 8
-_AT_ONCE = 4
-_PAGE = 1000
-_ALL = 1_000_000
 _ROW = (
     *("run_id", "workflow_id", "agent", "workspace", "workspace_path", "entry", "session"),
     *("status", "stuck", "reason", "by", "waiting_on"),
     *("accepted_at", "started_at", "ended_at", "model", "fingerprint"),
     *("items_done", "turn", "step", "steps", "calls", "tokens", "cost", "cost_unknown"),
 )
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Rows of runs, the youngest first; `more` tells that older ones were left out."""
-
-    rows: tuple[dict[str, object], ...]
-    more: bool
 
 
 def recorded(stored: Stored) -> Recorded:
@@ -145,10 +132,13 @@ def profile_of(events: Sequence[Recorded]) -> str:
     request = next((f.request for f in facts_of(events) if f.type == "run.accepted"), None)
     if request is None:
         return ""
-    if request.profile is not None:
-        return request.profile.value
-    role = ROLES.get(request.role)
-    return "" if role is None else role.default_profile.value
+    return profile_named(request.profile, request.role)
+
+
+def profile_named(asked: str | None, role: str) -> str:
+    """Name a profile: the one asked for, or the role's own."""
+    known = ROLES.get(role)
+    return str(asked or ("" if known is None else known.default_profile.value))
 
 
 def row_of(events: Sequence[Recorded]) -> dict[str, object]:
@@ -161,52 +151,6 @@ def row_of(events: Sequence[Recorded]) -> dict[str, object]:
     row["open_questions"] = len(seen.waits.open_questions)
     row["profile"] = profile_of(events)
     return row
-
-
-async def list_runs(ledger: Ledger, *, limit: int | None, only_open: bool) -> Listed:
-    """List runs by folding their streams; `limit` None lists all."""
-    most = _ALL if limit is None else limit + 1
-    streams = await list_streams(ledger, "run", only_open=only_open, limit=most)
-    kept = streams if limit is None else streams[:limit]
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(stream: str) -> dict[str, object]:
-        async with gate:
-            return row_of(await read_run(ledger, stream.removeprefix("run/")))
-
-    rows = await asyncio.gather(*(one(stream) for stream in kept))
-    ordered = sorted(rows, key=lambda row: (str(row["accepted_at"]), str(row["run_id"])))
-    return Listed(tuple(reversed(ordered)), more=len(streams) > len(kept))
-
-
-async def list_questions(ledger: Ledger) -> list[dict[str, object]]:
-    """List what people are asked over all runs, the oldest question first.
-
-    Ended runs are among them where nobody has told what became of an effect.
-    """
-    found: list[dict[str, object]] = []
-    for run_id in await _asking(ledger):
-        events = await read_run(ledger, run_id)
-        seen = overview_of(events)
-        for asked in seen.waits.open_questions:
-            row: dict[str, object] = {"run_id": run_id, "agent": seen.identity.agent}
-            row |= {"workspace": seen.identity.workspace, "status": seen.state.status}
-            row |= {"run_open": seen.state.status in OPEN, **asdict(asked)}
-            found.append(row | {"command": answer_command(run_id, asked.input_id, asked.choices)})
-    return sorted(found, key=lambda row: str(row["since"]))
-
-
-async def _asking(ledger: Ledger) -> list[str]:
-    """Name the runs that have a question without an end, in the order of asking."""
-    mark, open_ = (0, 0), dict[tuple[str, str], None]()
-    while page := await read_since(ledger, mark, ("input.asked", "input.settled"), _PAGE):
-        for stored in page:
-            if isinstance(stored.fact, InputAsked):
-                open_[stored.stream, stored.fact.input_id] = None
-            elif isinstance(stored.fact, InputSettled):
-                open_.pop((stored.stream, stored.fact.input_id), None)
-        mark = (page[-1].order_key, page[-1].pos)
-    return list(dict.fromkeys(stream.removeprefix("run/") for stream, _ in open_))
 
 
 def answer_command(run_id: str, input_id: str, choices: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Replays a run: its Temporal histories by today's workflow, its events by today's fold."""
+"""Replays a run: its Temporal histories and its events, by today's workflow, fold and rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from domain.ids import run_stream
 from domain.runs.legal import History
 from domain.runs.recorded import facts_of
 from domain.runs.run import OPEN
+from ledger.projections.catch_up import fresh
+from ledger.projections.lists import one_run
 from ledger.reads import read_head
 from legato.client import connect
+from legato.lists import run_row
 from legato.payloads import CONVERTER
-from legato.readings import overview_of, read_run
+from legato.readings import overview_of, read_run, row_of
 from workflows.agent_run import AgentRun
 
 if TYPE_CHECKING:
@@ -51,6 +54,15 @@ class Fold:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """The run's row in lists, compared with the fold of the events that it tells up to."""
+
+    version: int
+    ok: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Replayed:
     """What both replays came to."""
 
@@ -58,11 +70,12 @@ class Replayed:
     workflow_id: str
     links: tuple[Link, ...]
     fold: Fold
+    rows: Rows
 
     @property
     def ok(self) -> bool:
         """Tell whether all of it holds."""
-        return self.fold.ok and all(link.ok for link in self.links)
+        return self.fold.ok and self.rows.ok and all(link.ok for link in self.links)
 
 
 async def replay(door: Door, run_id: str) -> Replayed:
@@ -72,7 +85,20 @@ async def replay(door: Door, run_id: str) -> Replayed:
     what = overview_of(events).identity
     client = await connect(door.stack.temporal_address, door.stack.temporal_namespace)
     links = [await _link(client, what.workflow_id, one) for one in what.temporal_runs]
-    return Replayed(run_id, what.workflow_id, tuple(links), folded(run_id, events, head))
+    fold, rows = folded(run_id, events, head), await _rows(door, run_id, events)
+    return Replayed(run_id, what.workflow_id, tuple(links), fold, rows)
+
+
+async def _rows(door: Door, run_id: str, events: Sequence[Recorded]) -> Rows:
+    """Compare the run's row with its events, as far as the row has come."""
+    row, _ = await fresh(door.ledger, lambda connection: one_run(connection, run_id))
+    if row is None:
+        return Rows(0, ok=False, problem="lists do not hold the run yet")
+    shown = run_row(row)
+    wanted = row_of(events[: row.version])
+    wrong = sorted(name for name, value in wanted.items() if shown[name] != value)
+    said = ", ".join(f"{name} is {shown[name]!r}, not {wanted[name]!r}" for name in wrong)
+    return Rows(row.version, ok=not wrong, problem=said)
 
 
 def replayer() -> Replayer:

@@ -25,6 +25,7 @@ from ledger.connect import UNREACHABLE
 from ledger.live import drop_old_pieces
 from legato.client import HandOver, home_queue
 from workers.beat import ActivitySurround
+from workers.project import project
 from workers.reconciler import reconcile
 from workers.relay import relay
 from workers.sequence import sequence
@@ -104,7 +105,10 @@ async def serve(settings: Settings, client: Client, world: World, observed: Obse
         to = HandOver(client, world.ledger, settings.most_events)
         grace = timedelta(seconds=settings.grace)
         watching = asyncio.gather(
-            relay(to, stop), sequence(world.ledger, stop), reconcile(to, grace, stop)
+            relay(to, stop),
+            sequence(world.ledger, stop),
+            project(world.ledger, stop),
+            reconcile(to, grace, stop),
         )
         warming = asyncio.create_task(asyncio.to_thread(reserve, PRICED, 1, 1))
         with suppress(*UNREACHABLE):

@@ -42,12 +42,23 @@ def tokens_of(usage: Usage) -> int:
     return (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
 
+def counted(
+    said: int | None, wrote: int | None, cost: str | None, reserved: int, reserved_cost: str | None
+) -> tuple[int, str | None]:
+    """Tell what a request counts in tokens and cost: what it used, or else its reservation.
+
+    `said` and `wrote` are its input and output tokens. The cost is None where neither the
+    request's own nor the reserved one is known.
+    """
+    tokens = reserved if said is None and wrote is None else (said or 0) + (wrote or 0)
+    return tokens, cost if cost is not None else reserved_cost
+
+
 def spend(spent: Spent, actual: Usage, reserved: Usage) -> Spent:
     """Settle one request: what it used, or its reservation where that is unknown."""
-    tokens = tokens_of(actual)
-    if actual.input_tokens is None and actual.output_tokens is None:
-        tokens = tokens_of(reserved)
-    cost = actual.cost if actual.cost is not None else reserved.cost
+    tokens, cost = counted(
+        actual.input_tokens, actual.output_tokens, actual.cost, tokens_of(reserved), reserved.cost
+    )
     total = Decimal(spent.cost) + Decimal(cost or "0")
     return spent.model_copy(
         update={

@@ -75,6 +75,11 @@ def concerned(stream: str, fact: Fact) -> str:
 
 def comes_from_outside(fact: Fact) -> bool:
     """Tell whether a fact is no sign that its run goes on: people and watchers append it."""
-    if isinstance(fact, CallSettled):
-        return fact.by == "person"
-    return HAND_OVER[fact.type] is not Tell.NOTHING or fact.type in _SAID_ABOUT
+    return is_from_outside(fact.type, fact.by if isinstance(fact, CallSettled) else "")
+
+
+def is_from_outside(type_name: str, settled_by: str) -> bool:
+    """Tell the same of a fact's type; `settled_by` is who settled a call."""
+    if type_name == "call.settled":
+        return settled_by == "person"
+    return HAND_OVER[type_name] is not Tell.NOTHING or type_name in _SAID_ABOUT

@@ -283,14 +283,26 @@ def _stuck(run: Run, run_id: str) -> Stuck:
 
 
 def _why(run: Run) -> tuple[str, str, str]:
-    """Say why the run stands as it does: a code, who, and a sentence."""
-    if run.ended is not None:
-        return run.ended.reason, run.ended.by, run.ended.message
-    if run.stop is not None:
-        return "stop_requested", run.stop.by, run.stop.reason
-    if run.waiting is not None:
-        return run.waiting.on, "", ""
-    return "", "", ""
+    ended, stop = run.ended, run.stop
+    return why(
+        None if ended is None else (ended.reason, ended.by, ended.message),
+        None if stop is None else (stop.by, stop.reason),
+        "" if run.waiting is None else run.waiting.on,
+    )
+
+
+def why(
+    ended: tuple[str, str, str] | None, stop: tuple[str, str] | None, waiting_on: str
+) -> tuple[str, str, str]:
+    """Say why a run stands as it does: a code, who, and a sentence.
+
+    `ended` is the same of its end, `stop` who wanted it stopped and why.
+    """
+    if ended is not None:
+        return ended
+    if stop is not None:
+        return "stop_requested", *stop
+    return waiting_on, "", ""
 
 
 def doing(run: Run) -> str:

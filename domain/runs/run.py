@@ -77,6 +77,9 @@ TRANSITIONS: dict[tuple[Status, str], Status] = {
 }
 """What moves a run; `run.ended` moves it to the state that the event names."""
 
+MOVING = frozenset(type_name for _, type_name in TRANSITIONS)
+"""The types of events that can move a run."""
+
 
 @dataclass(frozen=True)
 class CallState:
@@ -160,12 +163,17 @@ class Run:
     ended: RunEnded | None = None
 
 
+def moved(status: str, type_name: str, named: str = "") -> Status:
+    """Tell where an event of a type moves a run; `named` is the state that `run.ended` names."""
+    at = Status(status)
+    if type_name == "run.ended" and at in OPEN:
+        return Status(named)
+    return TRANSITIONS.get((at, type_name), at)
+
+
 def next_status(run: Run, fact: Fact) -> Status:
     """Look a fact up in the transition table; what stands not in it moves nothing."""
-    moved = TRANSITIONS.get((run.status, fact.type), run.status)
-    if isinstance(fact, RunEnded) and run.status in OPEN:
-        return Status(fact.status)
-    return moved
+    return moved(run.status, fact.type, fact.status if isinstance(fact, RunEnded) else "")
 
 
 def evolve(run: Run, fact: Fact) -> Run:

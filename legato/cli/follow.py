@@ -11,6 +11,7 @@ from rich.status import Status as Spinner
 from rich.text import Text
 
 from domain.errors import LegatoError
+from domain.ids import run_stream
 from domain.runs.overview import doing
 from domain.runs.run import Run, evolve
 from domain.runs.timeline import Timeline
@@ -99,6 +100,7 @@ def _say_accepted(call: Call, door: Door, fact: RunAccepted) -> None:
     page = page_of(door, fact.workflow_id, ())
     row: dict[str, object] = {"ok": True, "run_id": fact.run_id, "workflow_id": fact.workflow_id}
     row |= {"status": "queued", "agent": fact.agent, "session": fact.session, "ui": page}
+    row |= {"stream": run_stream(fact.run_id), "version": 1}  # its acceptance begins its stream
     said = f"accepted: {fact.run_id}\nfollow it with `legato log {fact.run_id} --follow`"
     call.show(row, lambda: Text(spelled(said)))
 

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from legato.cli.console import Call, json_option, run_async
+from legato.cli.listing import list_options, listed_json, wanted_of, with_lag
 from legato.cli.screens.inbox import inbox_screen
-from legato.readings import list_questions
+from legato.lists import list_questions
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from legato.cli.listing import ListOptions
+    from legato.lists import Listed
 
 
 @click.command("inbox")
+@list_options
 @json_option
 @click.pass_obj
-def inbox_command(call: Call) -> int:
+def inbox_command(call: Call, **given: Unpack[ListOptions]) -> int:
     """List what people are asked over all runs, with the command that answers each.
 
     Effects that nobody can tell stay here after their run has ended, until somebody says
     what became of them.
     """
+    wanted = wanted_of(given)
 
-    async def work() -> list[dict[str, object]]:
+    async def work() -> Listed:
         async with call.door() as door:
-            return await list_questions(door.ledger)
+            return await list_questions(door.ledger, wanted, after=given["after"])
 
-    rows = run_async(work())
-    call.show({"ok": True, "questions": rows, "count": len(rows)}, lambda: inbox_screen(rows))
+    listed = run_async(work())
+    value = listed_json("questions", listed, given["after"])
+    call.show(value, lambda: with_lag(inbox_screen(listed), listed.lag, given["after"]))
     return 0

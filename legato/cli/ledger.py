@@ -1,7 +1,8 @@
-"""The commands `ledger verify` and `ledger restored`."""
+"""The commands `ledger verify`, `ledger rebuild` and `ledger restored`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -9,18 +10,20 @@ from rich.text import Text
 
 from domain.words import counted
 from ledger.feed import FeedHead, read_feed_head
+from ledger.projections.rebuild import rebuild
 from ledger.sequence import begin_epoch
 from ledger.verify import verify
 from legato.cli.console import Call, json_option, run_async
 
 if TYPE_CHECKING:
+    from ledger.projections.rebuild import Rebuilt
     from ledger.verify import VerifyReport
 
 
 @click.group("ledger")
 @json_option
 def ledger_command() -> None:
-    """Check the ledger, and say that it was restored."""
+    """Check the ledger, make its rows anew, and say that it was restored."""
 
 
 @ledger_command.command("verify")
@@ -59,6 +62,40 @@ def restored_command(call: Call) -> int:
     shown = {"epoch": head.epoch, "global_seq": head.global_seq, "root": head.root.hex()}
     call.show(shown, lambda: Text(f"epoch {head.epoch} begins after event {head.global_seq}"))
     return 0
+
+
+@ledger_command.command("rebuild")
+@json_option
+@click.pass_obj
+def rebuild_command(call: Call) -> int:
+    """Make the rows that lists are read from anew, from the first event.
+
+    Says whether the rows that stood there were the same, and which were not: those are
+    replaced. Lists go on meanwhile. Exit status 0 in both cases.
+    """
+
+    async def work() -> Rebuilt:
+        async with call.door() as door:
+            return await rebuild(door.ledger)
+
+    done = run_async(work())
+    call.show({"ok": True, **asdict(done)}, lambda: _rebuilt(done))
+    return 0
+
+
+def _rebuilt(done: Rebuilt) -> Text:
+    text = Text().append("rebuilt", style="green")
+    pace = f", {done.events / done.seconds:.0f} a second" if done.seconds else ""
+    text.append(f"  {counted(done.events, 'event')} in {done.seconds} s{pace}")
+    at = f"\nup to number {done.compared_at} of the feed the rows"
+    if done.identical is None:
+        return text.append("\nthere were no rows before")
+    if done.identical:
+        return text.append(f"{at} that stood were identical")
+    text.append(f"{at} differed and were replaced: {counted(done.differences, 'row')}")
+    for one in done.differing:
+        text.append(f"\n  {one}")
+    return text
 
 
 def _screen(report: VerifyReport) -> Text:

@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("show", "One run on one screen, or one of its model requests"),
     "log": ("log", "The events of a run, as they stand in the ledger"),
     "inbox": ("inbox", "What people are asked, over all runs"),
+    "usage": ("spending", "Tokens and money, by run, item, agent or day"),
     "ledger": ("ledger", "Check the ledger"),
     "replay": ("replay", "Replay a run's Temporal histories and fold its events anew"),
     "review-fix": ("review_fix", "Review and repair your repository on a branch of its own"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
+from domain.words import counted
 from legato.cli.console import Call, json_option, plain, run_async
 from legato.readings import find_run
 from legato.replay import replay
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 def replay_command(call: Call, run: str) -> int:
     """Replay RUN: its Temporal histories by this build's workflow, its events by its fold.
 
-    Exit status 0 where both hold, 1 with the first difference where one does not.
+    The fold is compared with the row that lists show of the run.
+
+    Exit status 0 where all hold, 1 with the first difference where one does not.
     """
 
     async def work() -> Replayed:
@@ -40,6 +43,7 @@ def _fields(done: Replayed) -> dict[str, object]:
         "workflow_id": done.workflow_id,
         "histories": plain(done.links),
         "fold": plain(done.fold),
+        "rows": plain(done.rows),
     }
 
 
@@ -52,7 +56,10 @@ def _screen(done: Replayed) -> Text:
     fold = done.fold
     _mark(text, ok=fold.ok)
     text.append(f"  ledger: {fold.events} events fold to {fold.status}")
-    return text.append(f"\n      {fold.problem}" if fold.problem else "")
+    text.append(f"\n      {fold.problem}\n" if fold.problem else "\n")
+    _mark(text, ok=done.rows.ok)
+    text.append(f"  lists: the row of the run tells of {counted(done.rows.version, 'event')}")
+    return text.append(f"\n      {done.rows.problem}" if done.rows.problem else "")
 
 
 def _mark(text: Text, *, ok: bool) -> None:

@@ -6,32 +6,42 @@ from typing import TYPE_CHECKING
 
 import click
 
+from domain.runs.run import Status
 from legato.cli.console import Call, json_option, run_async
+from legato.cli.listing import list_options, listed_json, wanted_of, with_lag
 from legato.cli.screens.runs import runs_screen
-from legato.readings import list_runs
+from legato.lists import list_runs
 
 if TYPE_CHECKING:
-    from legato.readings import Listed
+    from typing import Unpack
 
-USUAL = 50
-MOST = 10_000
+    from legato.cli.listing import ListOptions
+    from legato.lists import Listed
 
 
 @click.command("runs")
-@click.option("--all", "-a", "everything", is_flag=True, help="All runs, however many.")
-@click.option("--limit", type=click.IntRange(1, MOST), help=f"At most so many; {USUAL} by default.")
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice([status.value for status in Status]),
+    multiple=True,
+    help="Only in this state; as often as needed.",
+)
 @click.option("--open", "only_open", is_flag=True, help="Only those that have not ended.")
+@list_options
 @json_option
 @click.pass_obj
-def runs_command(call: Call, *, everything: bool, limit: int | None, only_open: bool) -> int:
+def runs_command(
+    call: Call, *, statuses: tuple[str, ...], only_open: bool, **given: Unpack[ListOptions]
+) -> int:
     """List runs, the youngest first: ended and open ones."""
-    most = limit or (None if everything else USUAL)
+    wanted = wanted_of(given, statuses=statuses, only_open=only_open)
 
     async def work() -> Listed:
         async with call.door() as door:
-            return await list_runs(door.ledger, limit=most, only_open=only_open)
+            return await list_runs(door.ledger, wanted, after=given["after"])
 
     listed = run_async(work())
-    value = {"ok": True, "runs": listed.rows, "count": len(listed.rows), "more": listed.more}
-    call.show(value, lambda: runs_screen(listed))
+    value = listed_json("runs", listed, given["after"])
+    call.show(value, lambda: with_lag(runs_screen(listed), listed.lag, given["after"]))
     return 0

@@ -18,8 +18,10 @@ from domain.events import (
     ModelDiscarded,
     ModelFailed,
     ModelLost,
+    RunHealed,
     RunRefused,
     RunResumed,
+    RunStuck,
     RunWaiting,
 )
 from domain.runs.conversation import Usage
@@ -74,6 +76,9 @@ ANY_FACT: SearchStrategy[Fact] = st.one_of(
     _made(facts.stopped, submission=st.sampled_from("ab")),
     _made(RunWaiting, n=_SMALL, on=st.just("input"), ref=st.just("a")),
     _made(RunResumed, n=_SMALL),
+    _made(RunStuck, n=_SMALL, code=st.just("start_refused"), where=st.just("w"), why=st.just("y"),
+          attempts=_SMALL),
+    _made(RunHealed, n=_SMALL),
     _made(CheckCompleted, item=_PLACE, attempt=_PLACE, ok=st.booleans(), terminal=st.booleans(),
           failures=st.just(()), report=st.just("")),
     _made(facts.turn_completed, turn=_SMALL),

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 from unittest.mock import patch
 
 from ledger.connect import close_ledger, open_ledger
+from ledger.projections.lists import Wanted
 from legato.cli.program import run_program
 from legato.embedded import down
-from legato.readings import list_runs
+from legato.lists import list_runs
 from legato.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60.0
 _OURS = ("LEGATO_", "TEMPORAL_")
 _LOOK = 0.1
+_PATIENCE = 10.0
+"""Seconds given to the rows to come up to date: a busy machine takes long."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class LiveStack:
 async def _rows(database_url: str) -> list[dict[str, object]]:
     ledger = await open_ledger(database_url, most=2)
     try:
-        return list((await list_runs(ledger, limit=None, only_open=False)).rows)
+        return list((await list_runs(ledger, Wanted(), within=_PATIENCE)).rows)
     finally:
         await close_ledger(ledger)
 

@@ -14,16 +14,20 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from legato.lists import Listed
 
-def inbox_screen(rows: Sequence[Mapping[str, object]]) -> RenderableType:
+
+def inbox_screen(listed: Listed) -> RenderableType:
     """Show each question with its run and the command that answers it."""
-    if not rows:
+    if not listed.rows:
         return Text("nobody is asked anything")
     shown: list[RenderableType] = []
-    for row in rows:
+    for row in listed.rows:
         kind = str(row["kind"]).replace("_", " ")
         head = Text(f"{kind}: ", style="bold yellow").append(str(row["text"]), style="")
         shown += [head, facts(_facts(row))]
+    if listed.more:
+        shown.append(Text("younger questions are left out; --all lists them", style="dim"))
     return Group(*shown)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from domain.agents.roles import Role
-    from legato.readings import Listed
+    from legato.lists import Listed
 
 SHORT = 13
 """So much of an id tells runs apart that began in different milliseconds."""
@@ -26,8 +26,10 @@ SHORT = 13
 def runs_screen(listed: Listed) -> RenderableType:
     """Show runs, one a line."""
     if not listed.rows:
-        return Text(spelled('no runs yet; start one with `legato run AGENT "message"`'))
-    table = _table("run", "status", "agent", "workspace", "begun (UTC)", "items", "tokens", "cost")
+        return Text(spelled('no such runs; start one with `legato run AGENT "message"`'))
+    table = table_of(
+        "run", "status", "agent", "workspace", "begun (UTC)", "items", "tokens", "cost"
+    )
     for row in listed.rows:
         waits = f" ({row['waiting_on']})" if row["waiting_on"] else ""
         stuck = f" stuck: {row['stuck']}" if row["stuck"] else ""
@@ -48,7 +50,7 @@ def runs_screen(listed: Listed) -> RenderableType:
 
 def roles_screen(roles: Iterable[Role]) -> RenderableType:
     """Show the agents that there are."""
-    table = _table("agent", "profile", "needs", "what it does")
+    table = table_of("agent", "profile", "needs", "what it does")
     for role in roles:
         needs = {"model": role.needs_model, "workspace": role.needs_workspace}
         needs["check"] = role.needs_checks
@@ -57,7 +59,8 @@ def roles_screen(roles: Iterable[Role]) -> RenderableType:
     return table
 
 
-def _table(*columns: str) -> Table:
+def table_of(*columns: str) -> Table:
+    """Make an empty table with these columns."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")

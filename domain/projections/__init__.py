@@ -1,0 +1,1 @@
+"""From recorded events to the rows that lists are read from."""

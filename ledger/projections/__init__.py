@@ -1,0 +1,1 @@
+"""Rows made of the feed: written in batches, made anew, compared, and listed."""
