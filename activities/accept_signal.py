@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 
 from activities.context import causation
+from activities.record import refresh
 from domain.errors import Kind, LegatoError, refused
 from domain.runs.inputs import OPERATOR
-from domain.runs.steps import SignalInput, SignalResult
+from domain.runs.steps import SignalInput, SignalResult, Written
 from ledger.accept import accept_answer, accept_message, accept_stop
 from ledger.connect import reaching
 from ledger.encode import Author
@@ -42,7 +43,9 @@ def make_accept_signal(world: World) -> AcceptSignal:
             if exc.kind is not Kind.REFUSED:
                 raise
             return SignalResult(accepted=False, code=exc.code)
-        return SignalResult(accepted=True)
+        record = await refresh(world.ledger, world.records, arg.run_id)
+        last = record.run.version
+        return SignalResult(accepted=True, written=Written(last, last, record.head))
 
     return run
 

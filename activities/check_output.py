@@ -49,7 +49,7 @@ def make_check_output(world: World) -> CheckOutput:
     @activity.defn(name="check_output")
     async def run(arg: CheckInput) -> CheckResult:
         record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
-        check_version(record, arg.version)
+        check_version(record, arg.version, arg.head)
         first = record.run.version
         done = _recorded(record, arg)
         if done is None and record.run.stop is not None:

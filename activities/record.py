@@ -42,7 +42,7 @@ class Record:
     It only grows; whoever holds it reads on from the ledger before deciding anything.
     `view` is the view last derived, with the policy that it was derived under; `earlier`
     is what the session's runs before this one hold. `seen` is the highest version that the
-    run's stream is known to have reached.
+    run's stream is known to have reached, `heads` the hashes of its events by version.
     """
 
     run: Run = field(default_factory=Run)
@@ -51,6 +51,7 @@ class Record:
     incoming: dict[int, MessageAccepted] = field(default_factory=dict[int, MessageAccepted])
     incoming_version: int = 0
     head: str = ""
+    heads: dict[int, str] = field(default_factory=dict[int, str])
     seen: int = 0
     definition: AgentDefinition | None = None
     earlier: tuple[Earlier, ...] = ()
@@ -81,27 +82,35 @@ class Records:
 async def refresh(ledger: Ledger, records: Records, run_id: str) -> Record:
     """Read on from the ledger what a record does not hold yet.
 
-    Raises `run_not_found` and `ledger_unreachable`.
+    Raises `run_not_found`, `ledger_unreachable`, and `ledger_behind` where the last event
+    that the record holds is not there any more: then the record is dropped.
     """
     record = records.of(run_id)
     async with record.lock:
-        with reaching():
-            await _read_on(ledger, record, run_id)
+        try:
+            with reaching():
+                await _read_on(ledger, record, run_id)
+        except LegatoError as exc:
+            if exc.code == "ledger_behind":
+                records.kept.pop(run_id, None)
+            raise
     if not record.facts:
         raise refused("run_not_found", f"there is no run {run_id}", next="`legato runs`")
     return record
 
 
 async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
-    seen = record.seen
+    seen, known, head = record.seen, record.run.version, record.head
     fresh, incoming = await _read_new(ledger, record, run_stream(run_id))
+    if known and (not fresh or (fresh[0].version, fresh[0].hash.hex()) != (known, head)):
+        raise _behind(f"event {known} of the run is gone, or is another one now")
     for stored in incoming:
         if isinstance(stored.fact, MessageAccepted):
             record.incoming[stored.version] = stored.fact
         record.incoming_version = stored.version
     texts = record.texts
     first = fresh[0].fact if fresh else None
-    if isinstance(first, RunAccepted) and first.n > 1:
+    if not known and isinstance(first, RunAccepted) and first.n > 1:
         record.earlier = await read_earlier(ledger, first)
         tell_earlier(record.transcript, record.earlier, texts)
     for stored in fresh:
@@ -118,6 +127,7 @@ def _take_in(record: Record, facts: Sequence[Fact], head: bytes, texts: Mapping[
         record.facts.append(fact)
         record.transcript.tell(fact, texts)
     record.head = head.hex()
+    record.heads[record.run.version] = record.head
 
 
 async def refresh_after_append(ledger: Ledger, records: Records, record: Record) -> Record:
@@ -150,11 +160,14 @@ async def append_own(ledger: Ledger, record: Record, author: Author, *parts: Par
 async def _read_new(
     ledger: Ledger, record: Record, stream: str
 ) -> tuple[Sequence[Stored], Sequence[Stored]]:
-    """Read what is new of the run and of its session; the session is named by the first fact."""
+    """Read what is new of the run and of its session, and the run's last known event again.
+
+    The session is named by the first fact.
+    """
     accepted = record.run.accepted
     if accepted is not None:
         session = incoming_stream(accepted.session)
-        mark = (stream, record.run.version), (session, record.incoming_version)
+        mark = (stream, record.run.version - 1), (session, record.incoming_version)
         return await read_both(ledger, *mark)
     fresh = await read_stream(ledger, stream)
     if not fresh or not isinstance(fresh[0].fact, RunAccepted):
@@ -214,15 +227,25 @@ async def attach(ledger: Ledger, records: Records, run_id: str, temporal_run: st
             continue
 
 
-def check_version(record: Record, version: int) -> None:
-    """Refuse a ledger that is behind what the workflow has seen; raises `ledger_behind`."""
+def check_version(record: Record, version: int, head: str = "") -> None:
+    """Refuse a ledger that is behind what the workflow has seen; raises `ledger_behind`.
+
+    `head` is the beginning of the hash that the event of that version had: a ledger that
+    went on from an older copy may be as long, with other events.
+    """
     if record.run.version < version:
-        raise LegatoError(
-            "ledger_behind",
-            f"the run's stream is at {record.run.version}, the workflow has seen {version}",
-            cause="a restored backup, or a replica",
-            next="restore the ledger to its latest state; the run goes on by itself then",
-        )
+        raise _behind(f"the run's stream is at {record.run.version}, the workflow saw {version}")
+    if not record.heads.get(version, head).startswith(head):
+        raise _behind(f"event {version} of the run is not the one that the workflow saw")
+
+
+def _behind(what: str) -> LegatoError:
+    return LegatoError(
+        "ledger_behind",
+        what,
+        cause="a restored backup, or a replica",
+        next="restore the ledger to its latest state; the run goes on by itself then",
+    )
 
 
 def accepted_of(record: Record) -> RunAccepted:

@@ -61,7 +61,7 @@ def make_run_tool(world: World) -> RunTool:
     @activity.defn(name="run_tool")
     async def run(arg: CallInput) -> CallResult:
         record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
-        check_version(record, arg.version)
+        check_version(record, arg.version, arg.head)
         first = record.run.version
         done = _outcome_behind(record, arg)
         if done is not None:

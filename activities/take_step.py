@@ -44,7 +44,7 @@ def make_take_step(world: World) -> TakeStep:
     @activity.defn(name="take_step")
     async def run(arg: StepInput) -> StepResult:
         record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
-        check_version(record, arg.version)
+        check_version(record, arg.version, arg.head)
         first = record.run.version
         world.kill(f"before:step:{arg.turn}.{arg.step}")
         result = already(record, arg)

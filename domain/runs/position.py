@@ -19,7 +19,11 @@ from domain.runs.steps import (
     StepInput,
     StepResult,
     WaitOn,
+    Written,
 )
+
+HEAD_SHOWN = 16
+"""Characters of a head's hash that travel: enough to tell two events apart."""
 
 Phase = Literal["define", "step", "calls", "check", "wait", "close"]
 
@@ -43,7 +47,8 @@ class Position:
     """All that the workflow carries; everything else is in the ledger.
 
     `item` counts from 0, `turn` and `step` from 1 (0: none yet), `repair` the repair turns
-    of the item so far, `waits` and `signals` what was begun and handed on so far.
+    of the item so far, `waits` and `signals` what was begun and handed on so far,
+    `version` and `head` the last event of the run's stream that was seen, and its hash.
     `spent_cost` is "" where it is not known.
     """
 
@@ -59,6 +64,7 @@ class Position:
     waits: int = 0
     signals: int = 0
     version: int = 0
+    head: str = ""
     ending: Ending | None = None
     spent_tokens: int = 0
     spent_cost: str = "0"
@@ -88,11 +94,11 @@ def next_step(run_id: str, at: Position) -> Next:
         case "define":
             return BuildInput(run_id)
         case "step":
-            return StepInput(run_id, at.item, at.turn, at.step, at.version)
+            return StepInput(run_id, at.item, at.turn, at.step, at.version, at.head)
         case "calls":
-            return RunGroup(tuple(CallInput(run_id, c, at.version) for c in at.groups[0]))
+            return RunGroup(tuple(CallInput(run_id, c, at.version, at.head) for c in at.groups[0]))
         case "check":
-            return CheckInput(run_id, at.item, at.repair, at.version)
+            return CheckInput(run_id, at.item, at.repair, at.version, at.head)
         case "wait":
             return Waiting(at.waits, at.wait or Wait("input", ""))
         case "close":
@@ -119,15 +125,20 @@ def after_build(at: Position, result: BuildResult) -> Position:
     """Move on once the agent is built, or end where it cannot be."""
     if result.code != "ok":
         return ended(at, Ending("failed", result.code, result.message))
-    at = replace(at, items=result.items, version=result.written.last)
-    return _begin_item(at, 0)
+    return _begin_item(_seen(replace(at, items=result.items), result.written), 0)
+
+
+def _seen(at: Position, written: Written) -> Position:
+    """Remember how far an activity has seen the run's stream."""
+    if written.last < at.version:
+        return at
+    return replace(at, version=written.last, head=written.head[:HEAD_SHOWN])
 
 
 def after_step(at: Position, result: StepResult) -> Position:
     """Move on after a step."""
     at = replace(
-        at,
-        version=max(at.version, result.written.last),
+        _seen(at, result.written),
         spent_tokens=max(at.spent_tokens, result.spent_tokens),
         spent_cost=result.spent_cost,
     )
@@ -165,7 +176,8 @@ def _to_wait(at: Position, wait: Wait, resume: Phase) -> Position:
 
 def after_group(at: Position, results: tuple[CallResult, ...]) -> Position:
     """Move on after a group ran: wait for what is not settled, else go to the next group."""
-    at = replace(at, version=max(at.version, *(r.written.last for r in results)))
+    for result in results:
+        at = _seen(at, result.written)
     if any(result.outcome == "stopped" for result in results):
         return ended(at, Ending("stopped", "stop_requested"))
     pairs = list(zip(at.groups[0], results, strict=True))
@@ -182,7 +194,7 @@ def after_group(at: Position, results: tuple[CallResult, ...]) -> Position:
 
 def after_check(at: Position, result: CheckResult) -> Position:
     """Move on after checks: the next item, a repair turn, or a typed failure."""
-    at = replace(at, version=max(at.version, result.written.last))
+    at = _seen(at, result.written)
     match result.outcome:
         case "passed":
             return _begin_item(at, at.item + 1)

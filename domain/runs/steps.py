@@ -66,13 +66,17 @@ class BuildResult:
 
 @dataclass(frozen=True)
 class StepInput:
-    """Ask for one step; `version` is where the workflow last saw the run's stream."""
+    """Ask for one step; `version` is where the workflow last saw the run's stream.
+
+    `head` is the beginning of the head's hash (hexadecimal) there, "" where it is not known.
+    """
 
     run_id: str
     item: int
     turn: int
     step: int
     version: int
+    head: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class CallInput:
     run_id: str
     call: CallRef
     version: int
+    head: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,7 @@ class CheckInput:
     item: int
     attempt: int
     version: int
+    head: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,7 @@ class SignalResult:
 
     accepted: bool
     code: str = ""
+    written: Written = Written()
 
 
 @dataclass(frozen=True)
