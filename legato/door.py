@@ -32,6 +32,7 @@ from ledger.dispatch import Launch, dispatch
 from ledger.encode import Author
 from ledger.reads import read_event
 from legato.embedded import Stack, ensure_up
+from legato.kill_points import kill_points
 from legato.live import LOOK, ledger_gone, live
 from legato.off_limits import require_allowed
 from legato.paths import absolute
@@ -270,6 +271,8 @@ async def _repeated(command: Callable[[], Awaitable[T]]) -> T:
 
 
 async def _tell(door: Door, fact: Fact, run_id: str) -> None:
+    settings = door.settings
+    kill_points(settings.kill_points, settings.home / "kill_points")(f"before:tell:{fact.type}")
     from legato.tell import tell_at_once  # noqa: PLC0415 - reading commands load no Temporal
 
     await tell_at_once(door, fact, run_id)

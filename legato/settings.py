@@ -34,7 +34,7 @@ class Settings:
     `temporal_address` (host:port) and `database_url` are None where the embedded stack
     is to be used. `task_queue_host` names this machine's task queue, empty where it is
     to be derived from `home`. `kill_points` names the places where a test kills a
-    worker, empty in all other use. `most_events` is how long a run's history may grow
+    process, empty in all other use. `most_events` is how long a run's history may grow
     before the run continues as new. `grace` is for how many seconds a run must be quiet
     before it is compared with Temporal. `api_address` is where the API serves (host:port),
     `metrics_address` and `sdk_metrics_address` where a worker serves its own metrics and

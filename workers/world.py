@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from activities.kill_points import kill_points
 from activities.models.pipeline import pipeline_model
 from activities.models.select import model_problem, models
 from activities.tools.files import FILE_TOOLS
@@ -16,6 +15,7 @@ from activities.tools.shell import SHELL_TOOLS
 from activities.tools.workflow_db import WORKFLOW_DB_TOOLS
 from activities.world import World
 from domain.tools.registry import build_registry
+from legato.kill_points import kill_points
 from legato.settings import child_environment, secret
 
 if TYPE_CHECKING:
