@@ -19,7 +19,10 @@ log = structlog.get_logger()
 IDLE = 0.1
 """Seconds after a look that found nothing, or another process at it."""
 
-BUSY = 0.02
+BATCH = 250
+"""Events of one batch: the worker's other work waits while it is projected."""
+
+BUSY = 0.01
 RETRY = 5.0
 """Seconds after a refusal: it is said again in the log until somebody does its next step."""
 
@@ -30,7 +33,7 @@ async def project(ledger: Ledger, stop: asyncio.Event) -> None:
     while not stop.is_set():
         pause = RETRY
         try:
-            taken = await project_once(ledger.pool, projector)
+            taken = await project_once(ledger.pool, projector, limit=BATCH)
             pause = BUSY if taken else IDLE
         except LegatoError as exc:
             log.error("projections_stand", code=exc.code, cause=exc.cause, next=exc.next)  # noqa: TRY400 - the code says it all

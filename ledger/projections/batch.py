@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
@@ -29,6 +29,8 @@ _BATCH = f"""select f.global_seq, f.stream_id, f.version, {_EVENT}
   where f.global_seq > $1 and f.global_seq <= $2 order by f.global_seq"""
 
 _WANTED = sorted(DECODED)
+_NUL = b"\\u0000"
+"""How canonical JSON writes the character, whether or not a backslash stands before it."""
 
 
 async def read_batch(source: Source, after: int, until: int) -> list[asyncpg.Record]:
@@ -71,4 +73,15 @@ def decoded_body(
     except ValueError as exc:
         where = f"the body of event {version} of {stream} cannot be read"
         raise bug("body_damaged", where, error=type(exc).__name__) from None
-    return found
+    return _storable(found) if _NUL in body else found
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Put U+FFFD for the one character that no text column holds."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, list):
+        return [_storable(one) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {key: _storable(one) for key, one in cast("dict[str, object]", value).items()}
+    return value

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BATCH = 1000
 """Events of one batch at most."""
 
-MOST_KEPT = 30_000
+MOST_KEPT = 10_000
 """Rows that are kept from batch to batch, so that they need not be loaded again."""
 
 
@@ -91,7 +91,7 @@ async def project_once(
     Rows and checkpoint are written by one statement, which does nothing where the
     checkpoint has moved or is held by another: no event counts twice, and a process that
     dies leaves nothing half. `until` is a number not to pass. Raises `event_too_new`,
-    `event_unreadable`, `feed_broken`, `body_damaged`, `projections_missing`.
+    `event_unreadable`, `rows_invalid`, `feed_broken`, `body_damaged`, `projections_missing`.
     """
     stands = await standing(source, projector.schema)
     end = min(stands.feed, stands.rows + limit, stands.feed if until is None else until)
@@ -171,7 +171,7 @@ async def prepare(source: Source, projector: Projector, until: int) -> Batch:
         for event in events:
             project(kept, event)
             n += 1
-    except (KeyError, TypeError, ValueError, AttributeError) as exc:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as exc:
         projector.forget()
         raise _unreadable(exc, events[n]) from None
     projector.at = until
@@ -204,6 +204,10 @@ async def write(source: Source, projector: Projector, batch: Batch) -> bool:
     statement = writing_all(projector.schema, batch.tables)
     try:
         mine = await source.fetchval(statement, batch.until, batch.after, *batch.arguments)
+    except asyncpg.DataError as exc:
+        projector.forget()
+        where = f"the events after number {batch.after} of the feed give what no row can hold"
+        raise bug("rows_invalid", where, error=type(exc).__name__) from None
     except BaseException:
         projector.forget()
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ import pytest
 
 from domain.errors import LegatoError
 from domain.events import SessionReleased, SessionTaken
-from domain.ids import incoming_stream, session_stream
+from domain.ids import incoming_stream, run_stream, session_stream
+from domain.runs.conversation import Usage
 from ledger.append import Part, append
 from ledger.projections.catch_up import Mark, catch_up, fresh
 from ledger.projections.lists import Wanted, runs, usage
@@ -164,6 +166,32 @@ async def test_a_session_tells_who_holds_it_and_what_waits_in_it(ledger: Ledger)
     assert row is not None
     assert (row["run_id"], row["runs"], row["messages"], row["later"]) == ("next", 2, 2, 1)
     assert (row["version"], row["incoming"]) == (3, 2)
+
+
+async def test_text_that_no_column_holds_is_listed_with_a_mark_in_its_place(ledger: Ledger) -> None:
+    """A model may write any character: rows go on."""
+    asked = facts.asked(text="which\0?", choices=("a\0", "\\u0000"))
+    await begin_run(ledger, "r", facts.attached(), asked)
+    await catch_up(ledger, within=10)
+
+    row = await ledger.pool.fetchrow("select text, choices::text from projection.input")
+
+    assert row is not None
+    assert (row["text"], json.loads(row["choices"])) == ("which\ufffd?", ["a\ufffd", "\\u0000"])
+
+
+async def test_a_figure_that_no_column_holds_stops_the_rows_and_is_said(ledger: Ledger) -> None:
+    many = Usage(input_tokens=2**70)
+    await begin_run(ledger, "r", facts.attached())
+    await catch_up(ledger, within=10)
+    answer = facts.responded().model_copy(update={"usage": many})
+    await put(ledger, run_stream("r"), facts.requested(), answer)
+
+    found, lag = await fresh(ledger, lambda c: runs(c, Wanted()), within=10)
+
+    assert [row.version for row in found] == [2]
+    assert lag.stands is not None
+    assert lag.behind == 2
 
 
 async def test_a_list_holds_what_was_committed_before_it(ledger: Ledger) -> None:
