@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from domain.errors import LegatoError
+from domain.errors import LegatoError, problems
 from ledger.connections import Connections
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ CONNECTING = 10.0
 ANSWERING = 30.0
 """Seconds that one statement may take, the longest of ours takes a fraction of it."""
 
+_FIRST = """select secret, current_setting('fsync') as fsync,
+    current_setting('full_page_writes') as full_page_writes,
+    current_setting('synchronous_commit') as synchronous_commit,
+    pg_is_in_recovery() as standby
+  from ledger.subject_key where key_id = 'default'"""
 _CLOSING = 5.0
 _SILENT = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 
@@ -91,7 +96,8 @@ def connecting() -> Generator[None]:
 async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
     """Connect; raises `ledger_unreachable` where the database does not answer.
 
-    Raises `ledger_not_migrated` where it holds no ledger. No statement takes longer than
+    Raises `ledger_not_migrated` where it holds no ledger, and `ledger_unsafe` where it could
+    lose what it has confirmed, naming all that is wrong. No statement takes longer than
     ANSWERING seconds, and no connection is waited for longer than CONNECTING.
     """
     with connecting():
@@ -104,9 +110,7 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
             command_timeout=ANSWERING,
         )
         try:
-            secret = await pool.fetchval(
-                "select secret from ledger.subject_key where key_id = 'default'"
-            )
+            found = await pool.fetchrow(_FIRST)
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
             pool.terminate()
             raise LegatoError(
@@ -117,7 +121,25 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
         except _SILENT:
             pool.terminate()
             raise
-    return Ledger(pool=Connections(pool), secret=bytes(secret))
+    if found is None or _wrong(found):
+        pool.terminate()
+        raise problems(
+            "ledger_unsafe",
+            "The database cannot be trusted to keep what it has confirmed",
+            ["its key is missing"] if found is None else _wrong(found),
+            next="correct these in the server's configuration, or name another in DATABASE_URL",
+        )
+    return Ledger(pool=Connections(pool), secret=bytes(found["secret"]))
+
+
+def _wrong(found: asyncpg.Record) -> list[str]:
+    """Name everything by which a confirmed append could be lost, or cannot be made."""
+    wrong = [f"{name} is off" for name in ("fsync", "full_page_writes") if found[name] == "off"]
+    if found["synchronous_commit"] in {"off", "local"}:
+        wrong.append(f"synchronous_commit is {found['synchronous_commit']}")
+    if found["standby"]:
+        wrong.append("it is a standby or still recovering: the ledger needs the primary")
+    return wrong
 
 
 async def close_ledger(ledger: Ledger) -> None:

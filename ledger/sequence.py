@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import asyncpg
 
 from domain.errors import LegatoError, bug
+from ledger.connect import CONNECTING, connecting
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -69,17 +70,21 @@ async def catch_up(ledger: Ledger, within: float = 0.3) -> bool:
     return True
 
 
-async def begin_epoch(ledger: Ledger) -> int:
+async def begin_epoch(database_url: str) -> int:
     """Accept that this database is a restored one; gives the new epoch.
 
     Numbers every event that has no number, wherever it lies, and lets order keys go on
     above all that are there, whatever the ids of this cluster's transactions are. Writers
-    wait meanwhile. Raises `feed_broken`.
+    wait meanwhile. It needs the owner's rights. Raises `feed_broken`, `ledger_unreachable`.
     """
+    with connecting():
+        connection = await asyncpg.connect(database_url, timeout=CONNECTING)
     try:
-        return int(await ledger.pool.fetchval("select ledger.begin_epoch()"))
+        return int(await connection.fetchval("select ledger.begin_epoch()"))
     except asyncpg.PostgresError as exc:
         raise _translated(exc) from None
+    finally:
+        await connection.close(timeout=CONNECTING)
 
 
 def _translated(exc: asyncpg.PostgresError) -> Exception:

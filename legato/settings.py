@@ -39,7 +39,8 @@ class Settings:
     before it is compared with Temporal. `api_address` is where the API serves (host:port),
     `metrics_address` and `sdk_metrics_address` where a worker serves its own metrics and
     those of Temporal's SDK, `traces_endpoint` the OTLP address that spans are sent to; ""
-    for none.
+    for none. `anchors` is the folder for roots of the ledger's feed, None where none is
+    named: the embedded stack then keeps them in `home`.
     """
 
     home: Path
@@ -54,6 +55,7 @@ class Settings:
     metrics_address: str
     sdk_metrics_address: str
     traces_endpoint: str
+    anchors: Path | None = None
 
     def __repr__(self) -> str:
         """Every field, the password of the database address masked."""
@@ -65,7 +67,8 @@ class Settings:
             f"most_events={self.most_events}, grace={self.grace}, "
             f"api_address={self.api_address!r}, metrics_address={self.metrics_address!r}, "
             f"sdk_metrics_address={self.sdk_metrics_address!r}, "
-            f"traces_endpoint={self.traces_endpoint!r})"
+            f"traces_endpoint={self.traces_endpoint!r}, "
+            f"anchors={self.anchors and str(self.anchors)!r})"
         )
 
 
@@ -88,6 +91,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         metrics_address=environ.get("LEGATO_METRICS_ADDRESS", ""),
         sdk_metrics_address=environ.get("LEGATO_SDK_METRICS_ADDRESS", ""),
         traces_endpoint=_traces(environ),
+        anchors=_folder(environ.get("LEGATO_ANCHORS", "")),
         api_address=environ.get("LEGATO_API_ADDRESS") or _API_ADDRESS,
         grace=_count(environ.get("LEGATO_GRACE") or str(_GRACE)),
     )
@@ -129,6 +133,10 @@ def _expanded(path: Path) -> Path:
         return path
 
 
+def _folder(written: str) -> Path | None:
+    return _expanded(Path(written)) if written else None
+
+
 def _plain_driver(url: str | None) -> str | None:
     """Drop the driver that SQLAlchemy users write; both ways of writing mean one thing."""
     return None if url is None else re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
@@ -146,6 +154,7 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "OTEL_EXPORTER_OTLP_ENDPOINT": _endpoint_problem(settings.traces_endpoint),
         "LEGATO_MOST_EVENTS": _events_problem(settings.most_events),
         "LEGATO_GRACE": _grace_problem(settings.grace),
+        "LEGATO_ANCHORS": _anchors_problem(settings.anchors),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
@@ -187,6 +196,19 @@ def _home_problem(written: Path, home: Path) -> str:
     if home.exists() and not home.is_dir():
         return f"is {home}, which is not a folder"
     return ""
+
+
+def _anchors_problem(folder: Path | None) -> str:
+    if folder is not None and not folder.is_absolute():
+        return f"is {str(folder)!r}; write the whole path"
+    if folder is not None and folder.exists() and not folder.is_dir():
+        return f"is {folder}, which is not a folder"
+    return ""
+
+
+def anchors_folder(settings: Settings, *, embedded: bool) -> Path | None:
+    """Tell where roots of the feed are kept outside the database; None where nowhere."""
+    return settings.anchors or (settings.home / "anchors" if embedded else None)
 
 
 def _address_problem(address: str | None) -> str:

@@ -24,6 +24,7 @@ from activities.take_step import make_take_step
 from ledger.connect import UNREACHABLE
 from ledger.live import drop_old_pieces
 from legato.client import HandOver, home_queue
+from workers.anchor import anchor
 from workers.beat import ActivitySurround
 from workers.project import project
 from workers.reconciler import reconcile
@@ -109,6 +110,7 @@ async def serve(settings: Settings, client: Client, world: World, observed: Obse
             sequence(world.ledger, stop),
             project(world.ledger, stop),
             reconcile(to, grace, stop),
+            *([anchor(world.ledger, settings.anchors, stop)] if settings.anchors else ()),
         )
         warming = asyncio.create_task(asyncio.to_thread(reserve, PRICED, 1, 1))
         with suppress(*UNREACHABLE):

@@ -9,11 +9,13 @@ import click
 from rich.text import Text
 
 from domain.words import counted
+from ledger.anchors import read_anchors, restored_at, write_anchor
 from ledger.feed import FeedHead, read_feed_head
 from ledger.projections.rebuild import rebuild
 from ledger.sequence import begin_epoch
 from ledger.verify import verify
 from legato.cli.console import Call, json_option, run_async
+from legato.settings import anchors_folder
 
 if TYPE_CHECKING:
     from ledger.projections.rebuild import Rebuilt
@@ -37,7 +39,8 @@ def verify_command(call: Call) -> int:
 
     async def work() -> VerifyReport:
         async with call.door() as door:
-            return await verify(door.ledger)
+            folder = anchors_folder(door.settings, embedded=door.stack.embedded)
+            return await verify(door.ledger, anchors=read_anchors(folder) if folder else ())
 
     report = run_async(work())
     call.show(report, lambda: _screen(report))
@@ -50,13 +53,18 @@ def verify_command(call: Call) -> int:
 def restored_command(call: Call) -> int:
     """Accept that the ledger's database was restored from a backup.
 
-    Numbers what has no number in the feed, and begins a new epoch of it.
+    Numbers what has no number in the feed, begins a new epoch of it, and gives up the
+    anchors of what was lost.
     """
 
     async def work() -> FeedHead:
         async with call.door() as door:
-            await begin_epoch(door.ledger)
-            return await read_feed_head(door.ledger)
+            await begin_epoch(door.stack.database_url)
+            head = await read_feed_head(door.ledger)
+            folder = anchors_folder(door.settings, embedded=door.stack.embedded)
+            if folder is not None:
+                write_anchor(folder, restored_at(head.global_seq, head.epoch, head.root))
+            return head
 
     head = run_async(work())
     shown = {"epoch": head.epoch, "global_seq": head.global_seq, "root": head.root.hex()}

@@ -158,13 +158,15 @@ class Supervisor:
                     self._restarting = asyncio.create_task(keeper.stop())
 
     def _worker_environment(self) -> Mapping[str, str]:
-        return child_environment(
+        own = child_environment(
             LEGATO_HOME=str(self._options.home),
             DATABASE_URL=self._state.database_url,
             TEMPORAL_ADDRESS=self._state.temporal_address,
             TEMPORAL_NAMESPACE=self._options.namespace,
             PYTHONUNBUFFERED="1",
         )
+        anchors = own.get("LEGATO_ANCHORS") or str(self._options.home / "anchors")
+        return {**own, "LEGATO_ANCHORS": anchors}
 
     def _api_environment(self, address: str) -> Mapping[str, str]:
         return child_environment(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import Kind, LegatoError
-from legato.settings import load_settings, secret, without_password
+from legato.settings import anchors_folder, load_settings, secret, without_password
 
 
 def test_an_empty_environment_gives_the_embedded_stack_in_the_users_home() -> None:
@@ -99,3 +99,15 @@ def test_a_secret_is_read_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> No
     assert secret("LEGATO_TEST_SECRET") is None
     monkeypatch.setenv("LEGATO_TEST_SECRET", "later")
     assert secret("LEGATO_TEST_SECRET") == "later"
+
+
+def test_the_folder_of_anchors_is_whole_or_refused_and_the_homes_where_none_is_named() -> None:
+    named = load_settings({"LEGATO_HOME": "/h", "LEGATO_ANCHORS": "/elsewhere"})
+    unnamed = load_settings({"LEGATO_HOME": "/h"})
+
+    assert anchors_folder(named, embedded=True) == Path("/elsewhere")
+    assert anchors_folder(unnamed, embedded=True) == Path("/h/anchors")
+    assert anchors_folder(unnamed, embedded=False) is None
+    with pytest.raises(LegatoError) as refusal:
+        load_settings({"LEGATO_ANCHORS": "here"})
+    assert "LEGATO_ANCHORS" in refusal.value.message
