@@ -87,7 +87,7 @@ async def test_a_ledger_with_a_feed_verifies_against_its_checkpoints_and_anchors
     report = await _verified(numbered, read_anchors(tmp_path))
 
     assert report.problems == ()
-    assert report.checked["numbers"] == report.checked["events"] > 40
+    assert report.checked["numbers"] == report.checked["events"] > 30
     assert report.checked["roots"] == 3
 
 
@@ -113,7 +113,7 @@ async def test_a_feed_that_was_made_dense_again_no_longer_has_its_checkpoints_ro
     away = (AWAY.format(table=table) for table in tables)
     problem = await _of_feed(numbered, *away, RENUMBER, REFOLD)
 
-    assert "something up to here was changed" in problem.what
+    assert "checkpoint" in problem.what
 
 
 async def test_a_cut_tail_whose_head_was_rewound_is_named_by_the_checkpoint(numbered: str) -> None:
