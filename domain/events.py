@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -395,6 +395,12 @@ def event_id(fact: Fact) -> str:
     return f"{fact.type}:{key}" if key else fact.type
 
 
+_VERSIONS = {
+    str(kind.model_fields["type"].default): kind.version
+    for kind in cast("tuple[type[Event], ...]", get_args(Fact))
+}
+
+
 def encode(fact: Fact) -> bytes:
     """Encode a fact's body: canonical JSON of its fields without the type."""
     body: dict[str, Json] = fact.model_dump(mode="json")
@@ -408,24 +414,27 @@ def _wrong(place: tuple[int | str, ...], kind: str) -> str:
 
 
 def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
-    """Decode a stored body; raises `event_unknown` for a type or version it does not know."""
-    value = decode_object(body)
-    value["type"] = type_name
-    try:
-        fact = _ADAPTER.validate_python(value)
-    except ValidationError as exc:
-        raise bug(
-            "event_unknown",
-            f"a stored event of type {type_name!r} version {schema_version} cannot be read",
-            problems=[_wrong(one["loc"], one["type"]) for one in exc.errors(include_input=False)],
-        ) from None
-    if schema_version != fact.version:
+    """Decode a stored body.
+
+    Raises `event_unknown` for a type or version of another build, `event_damaged` for a
+    body that is none of its type's.
+    """
+    known = _VERSIONS.get(type_name)
+    if schema_version != known:
         raise bug(
             "event_unknown",
             f"{type_name!r} is stored with schema version {schema_version}, "
-            f"this build reads {fact.version}",
+            f"this build reads {known or 'no such event'}",
         )
-    return fact
+    try:
+        return _ADAPTER.validate_python({**decode_object(body), "type": type_name})
+    except ValidationError as exc:
+        found = [_wrong(one["loc"], one["type"]) for one in exc.errors(include_input=False)]
+    except ValueError:
+        found = ["it is not JSON"]
+    raise bug(
+        "event_damaged", f"a stored event of type {type_name!r} cannot be read", problems=found
+    )
 
 
 __all__ = [  # those that stand in other modules; the union is whole here

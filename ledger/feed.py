@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from domain.errors import LegatoError
 from ledger.reads import COLUMNS, FROM, Stored, stored_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import asyncpg
+
     from ledger.connect import Ledger
 
+_DAMAGE = frozenset({"blob_damaged", "body_damaged", "event_damaged"})
 _SINCE = f"""select f.global_seq, {COLUMNS} {FROM}
   join ledger.feed f on f.stream_id = e.stream_id and f.version = e.version
   where f.global_seq > $1 and f.global_seq <= $2 and e.type = any($3)
@@ -24,6 +28,17 @@ class Numbered:
 
     global_seq: int
     stored: Stored
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """One event that nobody can read any more, its number, and the code of what is wrong."""
+
+    global_seq: int
+    stream: str
+    version: int
+    type: str
+    code: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,27 @@ async def read_feed(
     """
     rows = await ledger.pool.fetch(_SINCE, after, until, list(types), limit)
     return [Numbered(row["global_seq"], stored_of(row)) for row in rows]
+
+
+async def read_feed_with_damage(
+    ledger: Ledger, after: int, types: Iterable[str], *, until: int, limit: int = 500
+) -> list[Numbered | Damaged]:
+    """Read the same, each event that is damaged as one that is: what stands behind it is read.
+
+    An event of another build still raises `event_unknown`: its own workers can read it.
+    """
+    rows = await ledger.pool.fetch(_SINCE, after, until, list(types), limit)
+    return [_numbered(row) for row in rows]
+
+
+def _numbered(row: asyncpg.Record) -> Numbered | Damaged:
+    try:
+        return Numbered(row["global_seq"], stored_of(row))
+    except LegatoError as exc:
+        if exc.code not in _DAMAGE:
+            raise
+        place = (row["global_seq"], row["stream_id"], row["version"], row["type"])
+        return Damaged(*place, exc.code)
 
 
 async def read_mark(ledger: Ledger, relay: str) -> int:

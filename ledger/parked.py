@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ledger.connect import Ledger
+    from ledger.feed import Damaged
     from ledger.reads import Stored
 
 
@@ -22,7 +23,7 @@ class Parked:
     at: datetime
 
 
-async def park(ledger: Ledger, relay: str, stored: Stored, code: str) -> None:
+async def park(ledger: Ledger, relay: str, stored: Stored | Damaged, code: str) -> None:
     """Remember that an event was left; the first code stays."""
     await ledger.pool.execute(
         "insert into ledger.parked (relay, stream_id, version, code) values ($1, $2, $3, $4)"

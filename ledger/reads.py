@@ -71,7 +71,7 @@ def _body(row: asyncpg.Record) -> bytes:
 
 
 def stored_of(row: asyncpg.Record) -> Stored:
-    """Read a row; raises `blob_damaged`, `body_damaged` or `event_unknown`."""
+    """Read a row; raises `blob_damaged`, `body_damaged`, `event_damaged` or `event_unknown`."""
     return Stored(
         stream=row["stream_id"],
         version=row["version"],

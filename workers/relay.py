@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 import structlog
 from temporalio.service import RPCError, RPCStatusCode
 
-from domain.errors import LegatoError
+from domain.errors import Kind, LegatoError
 from domain.runs.hand_over import HANDED_OVER
 from ledger.connect import UNREACHABLE
-from ledger.feed import read_feed, read_feed_head, read_mark, write_mark
+from ledger.feed import (
+    Damaged,
+    read_feed_head,
+    read_feed_with_damage,
+    read_mark,
+    write_mark,
+)
 from ledger.parked import park
 from legato.client import RELAY, hand_over, run_of
 
@@ -57,9 +63,12 @@ async def hand_over_new(to: HandOver) -> bool:
     head = (await read_feed_head(to.ledger)).global_seq
     if head <= mark:
         return False
-    batch = await read_feed(to.ledger, mark, HANDED_OVER, until=head)
+    batch = await read_feed_with_damage(to.ledger, mark, HANDED_OVER, until=head)
     for numbered in batch:
-        await _one(to, numbered.stored)
+        if isinstance(numbered, Damaged):
+            await _leave(to, numbered, numbered.type, numbered.code)
+        else:
+            await _one(to, numbered.stored)
         await write_mark(to.ledger, RELAY, numbered.global_seq)
     if not batch:
         await write_mark(to.ledger, RELAY, head)
@@ -71,21 +80,30 @@ async def _one(to: HandOver, stored: Stored) -> None:
     event, run_id = str(stored.envelope["event_id"]), run_of(stored)
     try:
         await hand_over(to, stored.fact, event, run_id)
-    except (RPCError, TypeError, ValueError) as exc:
+    except (LegatoError, RPCError, TypeError, ValueError) as exc:
         code = final_code(exc)
         if not code:
             raise
-        await park(to.ledger, RELAY, stored, code)
-        log.error("parked", type=stored.fact.type, event_id=event, run_id=run_id, code=code)  # noqa: TRY400 - what refused it may hold content
+        await _leave(to, stored, stored.fact.type, code)
         return
     log.info("handed_over", type=stored.fact.type, event_id=event, run_id=run_id)
+
+
+async def _leave(to: HandOver, event: Stored | Damaged, type_name: str, code: str) -> None:
+    """Remember an event as one that can never be handed over."""
+    await park(to.ledger, RELAY, event, code)
+    place = {"stream": event.stream, "version": event.version}
+    log.error("parked", type=type_name, code=code, **place)
 
 
 def final_code(exc: Exception) -> str:
     """Name what no repetition changes: a request that Temporal calls wrong, or ours broken.
 
-    Gives "" for everything that can pass: servers that are away, limits, rights, settings.
+    Ours are broken where the run's own record is damaged. Gives "" for everything that can
+    pass: servers that are away, limits, rights, settings, events of another build.
     """
+    if isinstance(exc, LegatoError):
+        return exc.code if exc.kind is Kind.BUG and exc.code != "event_unknown" else ""
     if not isinstance(exc, RPCError):
         return type(exc).__name__
     too_large = exc.status is RPCStatusCode.RESOURCE_EXHAUSTED and TOO_LARGE in exc.message

@@ -10,6 +10,7 @@ from rich.text import Text
 from domain.ids import derived_run_id
 from domain.runs.messages import unread
 from domain.runs.recorded import short
+from domain.runs.run import Status
 from domain.words import counted
 from legato.cli.console import Call, json_option, run_async
 from legato.door import new_id, send, stop
@@ -70,7 +71,8 @@ def stop_command(call: Call, run: str, reason: str) -> int:
     ended = accepted.run.ended
     said = f"accepted: {run_id} is being stopped"
     if ended is not None:
-        said = f"ended: {run_id} is {ended.status} ({ended.reason}): Temporal would not end it"
+        said = f"ended: {run_id} is {ended.status} ({ended.reason})"
+        said += ": Temporal would not end it" if ended.status == Status.LOST.value else ""
     status = ended.status if ended is not None else "stopping"
     if left:
         said += f"\n{counted(len(left), 'message')} came too late and will not be read: "

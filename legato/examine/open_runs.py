@@ -25,7 +25,7 @@ from domain.runs.reconcile import (
 )
 from domain.runs.recorded import facts_of
 from domain.runs.run import fold
-from ledger.feed import read_feed, read_feed_head, read_mark
+from ledger.feed import Numbered, read_feed_head, read_feed_with_damage, read_mark
 from ledger.parked import read_parked
 from ledger.reads import clock, list_streams
 from ledger.sequence import catch_up
@@ -62,9 +62,9 @@ async def examine_runs(
     """Look at the open runs, the hand-over to Temporal, and Temporal's view of each run."""
     now = await clock(ledger)
     streams = await list_streams(ledger, "run", only_open=True, limit=MOST)
-    runs = [await read_run(ledger, stream.removeprefix("run/")) for stream in streams]
-    many = f"{len(runs)}{' or more' if len(runs) == MOST else ''}"
-    found = [ok("open runs", many)]
+    runs, unreadable = await _read(ledger, streams)
+    many = f"{len(streams)}{' or more' if len(streams) == MOST else ''}"
+    found = [ok("open runs", many), *unreadable]
     found += [hint for events in runs if (hint := still(events, now)) is not None]
     waiting = await _waiting(ledger)
     found.append(_handed_over(waiting, now))
@@ -87,12 +87,28 @@ async def examine_runs(
     return [*found, _temporal(address, missing), *fresh]
 
 
+async def _read(
+    ledger: Ledger, streams: Sequence[str]
+) -> tuple[list[list[Recorded]], list[Finding]]:
+    """Read runs; of one whose record is damaged it is told instead."""
+    runs: list[list[Recorded]] = []
+    found: list[Finding] = []
+    for stream in streams:
+        name = stream.removeprefix("run/")
+        try:
+            runs.append(await read_run(ledger, name))
+        except LegatoError as exc:
+            step = "`legato ledger verify` names the first bad place of each stream"
+            found.append(fail(f"run {name}", f"it cannot be read: {exc}", step))
+    return runs, found
+
+
 async def _waiting(ledger: Ledger) -> list[Stored]:
     """List what is accepted and not handed over yet, the first hundred of it."""
     await catch_up(ledger)
     mark, head = await read_mark(ledger, RELAY), await read_feed_head(ledger)
-    found = await read_feed(ledger, mark, HANDED_OVER, until=head.global_seq, limit=100)
-    return [numbered.stored for numbered in found]
+    found = await read_feed_with_damage(ledger, mark, HANDED_OVER, until=head.global_seq, limit=100)
+    return [numbered.stored for numbered in found if isinstance(numbered, Numbered)]
 
 
 def _temporal(address: str, missing: Sequence[str]) -> Finding:
@@ -130,7 +146,7 @@ def _handed_over(waiting: Sequence[Stored], now: datetime) -> Finding:
 def _parked(parked: Parked) -> Finding:
     """Say what Temporal refused for good: a run was not started, or only not told at once."""
     kind, _, name = parked.stream.partition("/")
-    text = f"Temporal refused its {parked.type} for good: {parked.code}"
+    text = f"its {parked.type} was not handed over to Temporal, for good: {parked.code}"
     if parked.type == "run.accepted":
         step = f"`legato stop {name}` ends it; read logs/worker.log, then start it anew"
         return fail(f"run {name}", text, step)

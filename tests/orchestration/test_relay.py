@@ -29,6 +29,7 @@ from ledger.feed import read_mark
 from ledger.migrate import migrate
 from ledger.parked import read_parked
 from legato.client import RELAY, connect
+from legato.examine.open_runs import examine_runs
 from tests.support.rig import PERSON, rig_of
 
 if TYPE_CHECKING:
@@ -192,6 +193,38 @@ async def known(client: Client, attributes: Mapping[str, IndexedValueType.ValueT
                 await asyncio.sleep(0.2)
             else:
                 return
+
+
+DAMAGE = """begin;
+set local session_replication_role = replica;
+update ledger.event set body = convert_to('{{', 'UTF8'), codec = 0 where stream_id = '{stream}';
+commit"""
+
+
+async def test_a_damaged_event_is_parked_and_shown_and_what_stands_behind_it_goes_on(
+    cluster: Stack, tmp_path: Path
+) -> None:
+    async with other_namespace(cluster, tmp_path, "damaged", {"Other": KEYWORD}) as rig:
+        script = rig.script("steps: [{text: done}]")
+        broken = run_stream((await accepted_only(rig, model=script)).run_id)
+        good = await accepted_only(rig, model=script)
+        connection = await asyncpg.connect(rig.stack.database_url)
+        await connection.execute(DAMAGE.format(stream=broken))
+        await connection.close()
+
+        rig.start_worker()
+        run = await rig.ended(good.run_id)
+        (parked,) = await read_parked(rig.ledger, RELAY)
+        found = await examine_runs(
+            rig.ledger, rig.stack.temporal_address, rig.stack.temporal_namespace
+        )
+
+    assert run.status == "completed"
+    assert (parked.stream, parked.type, parked.code) == (broken, "run.accepted", "event_damaged")
+    shown = [one for one in found if one.name == broken.replace("/", " ")]
+    assert [one.grade.value for one in shown] == ["fail", "fail"]
+    assert "cannot be read: event_damaged" in shown[0].text
+    assert "not handed over to Temporal, for good: event_damaged" in shown[1].text
 
 
 KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD

@@ -13,6 +13,6 @@ def test_a_damaged_event_names_the_fields_and_shows_nothing_they_hold() -> None:
         decode("stop.requested", 1, b'{"submission": "s", "reason": ["sk-planted"], "by": "b"}')
 
     error = refused.value
-    assert error.code == "event_unknown"
+    assert error.code == "event_damaged"
     assert error.details["problems"] == ["stop.requested.reason: string_type"]
     assert "sk-planted" not in f"{error}{error.cause}{error.details}"
