@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError
 from activities.context import causation, is_stop
 from activities.held import held
 from activities.models.prices import has_list_to_load, reserve
+from activities.pace import RATE_KEPT, Paced, await_turn, settle_turn, wanted
 from activities.record import (
     Record,
     accepted_of,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from domain.ports import ModelAnswer
     from domain.runs.run import StepState
     from ledger.append import Appended
+    from ledger.pace import Wanted
 
 MOST_FAILURES = 8
 """So many requests of one step that failed or were lost end the run: with the last failure's
@@ -154,7 +156,7 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
 
     `record` has just been read.
     """
-    owner = uuid.uuid4().hex
+    owner, paced = uuid.uuid4().hex, False
     name = defined_of(record).runtime.model
     if has_list_to_load(name):  # never on the loop
         await asyncio.to_thread(reserve, name, 0, 0)
@@ -170,9 +172,19 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
         spent = exceeded(budget, record.run.spent, prepared.requested.reserved)
         if spent is not None:
             return StepResult("over_budget", f"budget_{spent}")
-        if await _pin(world, record, prepared):
+        turn = Paced() if paced else await await_turn(world, turn_wanted(world, record, prepared))
+        if turn.far:
+            return await for_capacity(world, RATE_KEPT, turn.far)
+        paced = True
+        if not turn.slept and await _pin(world, record, prepared):
             return await _send(world, record, prepared)
         record = await refresh(world.ledger, world.records, arg.run_id)
+
+
+def turn_wanted(world: World, record: Record, prepared: Prepared) -> Wanted | None:
+    """Say which turn a request wants at its model's rate."""
+    asked = prepared.requested
+    return wanted(world, asked.model, accepted_of(record).workspace, asked.reserved)
 
 
 async def _must_end(world: World, record: Record, arg: StepInput) -> StepResult | None:
@@ -272,7 +284,9 @@ async def _sent_and_recorded(
             ModelFailure(exc.code, exc.message, Disposition.REFUSE, next=exc.next),
         )
         return StepResult("failed", exc.code)
-    return await held(lambda: _respond(world, record, prepared, answer))
+    result = await held(lambda: _respond(world, record, prepared, answer))
+    await settle_turn(world, turn_wanted(world, record, prepared), answer.usage)
+    return result
 
 
 async def within(

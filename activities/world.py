@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 
 from activities.record import Records
 from domain.ports import Model, Tool
+from domain.runs.pace import Paces
 from domain.tools.registry import Registry
 from ledger.connect import Ledger
+
+
+def no_key(_model: str) -> str:
+    """Give no model a key."""
+    return ""
 
 
 @dataclass(frozen=True)
@@ -18,7 +24,8 @@ class World:
     `home` is Legato's own folder, where stores and call folders (receipts, outputs) are;
     `confinement` the level of this machine, `model` gives a model by name, `model_problem`
     why a name cannot be used, `environment` the names and values that a command may see,
-    `kill` the kill points that a test has set.
+    `kill` the kill points that a test has set. `model_key` gives a model's key, "" for none,
+    `paces` the rates that models may be asked at.
     """
 
     ledger: Ledger
@@ -30,4 +37,6 @@ class World:
     confinement: str
     environment: Mapping[str, str]
     kill: Callable[[str], None]
+    model_key: Callable[[str], str] = no_key
+    paces: Paces = field(default_factory=Paces)
     records: Records = field(default_factory=Records)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain.errors import problems
+from domain.runs.pace import Paces, parse_rates, parse_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _DEFAULT_HOME = "~/.legato"
 _DEFAULT_NAMESPACE = "legato"
@@ -40,7 +41,8 @@ class Settings:
     `metrics_address` and `sdk_metrics_address` where a worker serves its own metrics and
     those of Temporal's SDK, `traces_endpoint` the OTLP address that spans are sent to; ""
     for none. `anchors` is the folder for roots of the ledger's feed, None where none is
-    named: the embedded stack then keeps them in `home`.
+    named: the embedded stack then keeps them in `home`. `model_rates` and
+    `workspace_weights` are as the operator wrote them.
     """
 
     home: Path
@@ -56,6 +58,13 @@ class Settings:
     sdk_metrics_address: str
     traces_endpoint: str
     anchors: Path | None = None
+    model_rates: str = ""
+    workspace_weights: str = ""
+
+    @property
+    def paces(self) -> Paces:
+        """Give the rates that models may be asked at; raises ValueError."""
+        return Paces(parse_rates(self.model_rates), parse_weights(self.workspace_weights))
 
     def __repr__(self) -> str:
         """Every field, the password of the database address masked."""
@@ -68,7 +77,8 @@ class Settings:
             f"api_address={self.api_address!r}, metrics_address={self.metrics_address!r}, "
             f"sdk_metrics_address={self.sdk_metrics_address!r}, "
             f"traces_endpoint={self.traces_endpoint!r}, "
-            f"anchors={self.anchors and str(self.anchors)!r})"
+            f"anchors={self.anchors and str(self.anchors)!r}, "
+            f"model_rates={self.model_rates!r}, workspace_weights={self.workspace_weights!r})"
         )
 
 
@@ -94,6 +104,8 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         anchors=_folder(environ.get("LEGATO_ANCHORS", "")),
         api_address=environ.get("LEGATO_API_ADDRESS") or _API_ADDRESS,
         grace=_count(environ.get("LEGATO_GRACE") or str(_GRACE)),
+        model_rates=environ.get("LEGATO_MODEL_RATES", ""),
+        workspace_weights=environ.get("LEGATO_WORKSPACE_WEIGHTS", ""),
     )
     found = _problems(settings, written)
     if found:
@@ -155,6 +167,8 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "LEGATO_MOST_EVENTS": _events_problem(settings.most_events),
         "LEGATO_GRACE": _grace_problem(settings.grace),
         "LEGATO_ANCHORS": _anchors_problem(settings.anchors),
+        "LEGATO_MODEL_RATES": _said_of(parse_rates, settings.model_rates),
+        "LEGATO_WORKSPACE_WEIGHTS": _said_of(parse_weights, settings.workspace_weights),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
@@ -171,6 +185,14 @@ def _endpoint_problem(endpoint: str) -> str:
     if not endpoint or endpoint.startswith(("http://", "https://")):
         return ""
     return f"is {endpoint!r}, not an address that begins with http:// or https://"
+
+
+def _said_of(parse: Callable[[str], object], text: str) -> str:
+    try:
+        parse(text)
+    except ValueError as error:
+        return f"cannot be read: {error}"
+    return ""
 
 
 def _count(text: str) -> int:

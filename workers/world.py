@@ -14,6 +14,7 @@ from activities.tools.search import SEARCH_TOOLS
 from activities.tools.shell import SHELL_TOOLS
 from activities.tools.workflow_db import WORKFLOW_DB_TOOLS
 from activities.world import World
+from domain.runs.model_name import model_key, parse_model
 from domain.tools.registry import build_registry
 from legato.kill_points import kill_points
 from legato.settings import child_environment, secret
@@ -53,6 +54,9 @@ def build_world(settings: Settings, ledger: Ledger, confinement: Level) -> World
         found = model_problem(name, secret) if name else None
         return f"{found.code}: {found.message}" if found is not None else ""
 
+    def key(name: str) -> str:
+        return model_key(parse_model(name), secret)
+
     return World(
         ledger=ledger,
         registry=build_registry([tool.spec for tool in tools]),
@@ -63,4 +67,6 @@ def build_world(settings: Settings, ledger: Ledger, confinement: Level) -> World
         confinement=confinement.value,
         environment=child_environment(),
         kill=kill_points(settings.kill_points, settings.home / "kill_points"),
+        model_key=key,
+        paces=settings.paces,
     )

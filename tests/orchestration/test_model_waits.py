@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
-from domain.events import ModelFailed
+from domain.events import ModelFailed, ModelRequested
+from domain.runs.pace import Paces, parse_rates
 from domain.runs.steps import StepResult
 from tests.support.bare_steps import Retried, bare_steps
 from tests.support.model_server import ModelServer, Refuses, model_server
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from legato.embedded import Stack
+    from tests.support.rig import Rig
 
 WHEN = "%Y-%m-%d at %H:%M"
 LIMITED = Refuses(429, "rate_limit_error")
@@ -64,3 +67,39 @@ async def test_a_quota_that_comes_back_after_the_runs_limit_ends_it_and_says_whe
     assert (ends.outcome, ends.code) == ("failed", "quota_exhausted")
     assert "this run waits 60 minutes for capacity" in failed.message
     assert server.calls == 2
+
+
+async def test_two_workers_together_keep_the_rate_of_a_model(rig: Rig, server: ModelServer) -> None:
+    """Eight runs, two processes, one credential."""
+    model = server.name_of("openai")
+    rate = {"LEGATO_MODEL_RATES": f"{model}=120rpm", "OPENAI_API_KEY": "key-of-a-test"}
+    for _ in range(2):
+        rig.start_worker(**rate)
+
+    runs = [await rig.launch(model=model) for _ in range(8)]
+    ended = [await rig.ended(run_id) for run_id in runs]
+
+    assert {run.status for run in ended} == {"completed"}
+    at = sorted(request.at for request in server.requests)
+    assert len(at) == 8
+    assert at[-1] - at[0] > (8 - 1) * 0.5 - 1.0 - 0.3
+
+
+async def test_a_turn_that_is_far_is_a_wait_of_the_run(
+    cluster: Stack, tmp_path: Path, server: ModelServer
+) -> None:
+    """And nothing is sent meanwhile."""
+    model = server.name_of("anthropic")
+    async with bare_steps(cluster.database_url, tmp_path) as bare:
+        bare.world = replace(bare.world, paces=Paces(parse_rates(f"{model}=1rpm")))
+        first, second = await bare.begin(model=model), await bare.begin(model=model)
+        came = [await bare.step(first), await bare.step(second)]
+        asked = await bare.of(second, ModelRequested)
+
+    done, waits = came
+    assert isinstance(done, StepResult)
+    assert isinstance(waits, StepResult)
+    assert (done.outcome, waits.outcome, waits.code) == ("turn_completed", "capacity", "rate_kept")
+    assert 50 < waits.retry_after < 60
+    assert asked == []
+    assert server.calls == 1

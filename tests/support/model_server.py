@@ -89,12 +89,13 @@ Behaviour: TypeAlias = Streamed | Refuses | BadJson | Stalls
 
 @dataclass
 class Recorded:
-    """One request; `left` is set where the client closed before the answer was sent."""
+    """One request, `at` a moment; `left` is set where the client closed before the answer."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
     left: threading.Event = field(default_factory=threading.Event)
+    at: float = field(default_factory=time.monotonic)
 
 
 @dataclass

@@ -1,0 +1,11 @@
+"""Turns at the rates of models: runs its SQL file."""
+
+from ledger.migrations.run_sql import run_sql
+
+revision = "0005_pace"
+down_revision = "0004_projections"
+
+
+def upgrade() -> None:
+    """Run the file."""
+    run_sql("0005_pace.sql")
