@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 from activities.context import causation, is_stop
 from activities.held import held
 from activities.models.prices import has_list_to_load, reserve
-from activities.pace import RATE_KEPT, Paced, await_turn, settle_turn, wanted
+from activities.pace import RATE_KEPT, await_turn, settle_turn, wanted
 from activities.record import (
     Record,
     accepted_of,
@@ -43,9 +43,11 @@ from domain.ids import incoming_stream, run_stream
 from domain.ports import Disposition, ModelFailure, ModelRequest
 from domain.runs.budget import exceeded
 from domain.runs.checks import repair_message
+from domain.runs.compaction import plan_cut
 from domain.runs.conversation import Message, UserMessage, message_bytes
 from domain.runs.cursor import Request
 from domain.runs.patience import patient
+from domain.runs.position import TOO_LARGE
 from domain.runs.steps import StepInput, StepResult
 from domain.tools.render import native_tools, render_request
 from ledger.append import Part, TakenError, VersionConflictError
@@ -172,7 +174,8 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
         spent = exceeded(budget, record.run.spent, prepared.requested.reserved)
         if spent is not None:
             return StepResult("over_budget", f"budget_{spent}")
-        turn = Paced() if paced else await await_turn(world, turn_wanted(world, record, prepared))
+        want = None if paced else turn_wanted(world, record, prepared)
+        turn = await await_turn(world, prepared.request.model, want)
         if turn.far:
             return await for_capacity(world, RATE_KEPT, turn.far)
         paced = True
@@ -275,7 +278,7 @@ async def _sent_and_recorded(
     except ModelFailure as raised:
         failure = patient(raised, record.run.step, defined_of(record).runtime.max_wait)
         await _failed(world, record, prepared, failure)
-        return await _after_failure(world, failure)
+        return await _after_failure(world, record, prepared, failure)
     except LegatoError as exc:
         await _failed(
             world,
@@ -337,7 +340,9 @@ def _said(failure: ModelFailure) -> str:
     return f"{failure.message}: {failure.next}"
 
 
-async def _after_failure(world: World, failure: ModelFailure) -> StepResult:
+async def _after_failure(
+    world: World, record: Record, prepared: Prepared, failure: ModelFailure
+) -> StepResult:
     """Say what the engine does about a failed request."""
     match failure.disposition:
         case Disposition.RETRY:
@@ -348,9 +353,18 @@ async def _after_failure(world: World, failure: ModelFailure) -> StepResult:
         case Disposition.CAPACITY:
             return await for_capacity(world, failure.code, failure.retry_after or 0.0)
         case Disposition.OVERFLOW:
-            return StepResult("failed", "context_too_large")
+            return _overflow(record, prepared.requested)
         case Disposition.REFUSE | Disposition.FALLBACK:
             return StepResult("failed", failure.code)
+
+
+def _overflow(record: Record, asked: ModelRequested) -> StepResult:
+    """Have the conversation compacted, once a step and where something lies before the step."""
+    last = record.run.compacted
+    again = last is not None and (last.turn, last.step) == (asked.turn, asked.step)
+    if again or plan_cut(record.transcript, asked.turn) is None:
+        return StepResult("failed", TOO_LARGE)
+    return StepResult("overflow", "context_overflow")
 
 
 async def for_capacity(world: World, code: str, seconds: float) -> StepResult:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from activities.models.load import ready
 from domain.errors import LegatoError
 from domain.runs.budget import tokens_of
 from domain.runs.model_name import parse_model
@@ -53,10 +54,14 @@ def _credential(world: World, model: str) -> str:
     return hmac.digest(world.ledger.secret, key.encode(), "sha256").hex()[:16] if key else "none"
 
 
-async def await_turn(world: World, want: Wanted | None) -> Paced:
-    """Take a request's turn and wait until it comes, unless it is far away."""
+async def await_turn(world: World, model: str, want: Wanted | None) -> Paced:
+    """Take a request's turn and wait until it comes, unless it is far away.
+
+    What takes seconds the first time is done before: a turn is for now.
+    """
     if want is None:
         return Paced()
+    await ready(parse_model(model))
     with reaching():
         turn = await take_turn(world.ledger, want, LONGEST_SLEEP)
     if not turn.taken:

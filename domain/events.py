@@ -155,6 +155,26 @@ class ModelDiscarded(AtRequest):
     usage: Usage
 
 
+class ContextCompacted(AtStep):
+    """A summary took the place of the conversation up to a step, which was too long.
+
+    `turn` and `step` are the ones that were being taken. `through_turn` and `through_step` name
+    the last step that is summed up, 0 and 0 where only earlier runs of the session are; `kept`
+    names what of it stays word for word: `turn.started:TURN`, `incoming:VERSION`, or a result's
+    id. `model` wrote the summary, "" where it was taken from the record; `usage` is what that
+    used. The facts that are summed up stay where they are.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("turn", "step")
+    type: Literal["context.compacted"] = "context.compacted"
+    through_turn: int
+    through_step: int
+    summary: Text
+    kept: tuple[str, ...]
+    model: str
+    usage: Usage
+
+
 class CallIntended(AtCall):
     """A call is about to be executed by the execution that holds `owner`.
 
@@ -360,6 +380,7 @@ Fact: TypeAlias = (
     | ModelFailed
     | ModelLost
     | ModelDiscarded
+    | ContextCompacted
     | CallIntended
     | CallUnknown
     | CallSettled

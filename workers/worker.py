@@ -17,6 +17,7 @@ from activities.accept_signal import make_accept_signal
 from activities.build_definition import make_build_definition
 from activities.check_output import make_check_output
 from activities.close_run import make_close_run
+from activities.compact_context import make_compact_context
 from activities.look import make_look
 from activities.models.prices import reserve
 from activities.run_tool import make_run_tool
@@ -63,6 +64,7 @@ def activities_of(world: World) -> list[Callable[..., object]]:
     return [
         make_build_definition(world),
         make_take_step(world),
+        make_compact_context(world),
         make_run_tool(world),
         make_check_output(world),
         make_look(world),

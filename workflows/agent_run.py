@@ -21,6 +21,7 @@ with workflow.unsafe.imports_passed_through():
         Waiting,
         after_build,
         after_check,
+        after_compact,
         after_group,
         after_step,
         after_wait,
@@ -31,6 +32,7 @@ with workflow.unsafe.imports_passed_through():
         BuildInput,
         CheckInput,
         CloseInput,
+        CompactInput,
         Ending,
         LookInput,
         LookResult,
@@ -140,11 +142,8 @@ class AgentRun:
             case BuildInput():
                 for built in await self._watched([calls.build_definition(step)]):
                     self._at = after_build(self._at, built)
-            case StepInput():
-                for took in await self._watched(
-                    [calls.take_step(step, self._item_name(), self._start.shown.model)]
-                ):
-                    self._at = after_step(self._at, took)
+            case StepInput() | CompactInput():
+                await self._ask(step)
             case RunGroup():
                 if ran := await self._watched([calls.run_tool(call) for call in step.calls]):
                     self._at = after_group(self._at, tuple(ran))
@@ -155,6 +154,16 @@ class AgentRun:
                 await self._wait(step)
             case CloseInput():
                 pass
+
+    async def _ask(self, step: StepInput | CompactInput) -> None:
+        """Have the model asked: for the step, or for a summary that makes room for it."""
+        named = (self._item_name(), self._start.shown.model)
+        if isinstance(step, StepInput):
+            for took in await self._watched([calls.take_step(step, *named)]):
+                self._at = after_step(self._at, took)
+        else:
+            for compacted in await self._watched([calls.compact_context(step, *named)]):
+                self._at = after_compact(self._at, compacted)
 
     async def _watched(self, handles: Sequence[ActivityHandle[T]]) -> list[T]:
         """Await activities and give their results, in order.

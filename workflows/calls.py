@@ -18,6 +18,8 @@ with workflow.unsafe.imports_passed_through():
         CheckResult,
         CloseInput,
         CloseResult,
+        CompactInput,
+        CompactResult,
         LookInput,
         LookResult,
         SignalInput,
@@ -71,6 +73,13 @@ def take_step(arg: StepInput, item: str, model: str = "") -> ActivityHandle[Step
     """Take one step: one model call and the leading reads it asked for."""
     summary = f"{item} · turn {arg.turn} step {arg.step}" + (f" · {model}" if model else "")
     return _start("take_step", arg, StepResult, MODEL_LIMIT, summary)
+
+
+def compact_context(arg: CompactInput, item: str, model: str = "") -> ActivityHandle[CompactResult]:
+    """Put a summary in the place of the conversation's beginning."""
+    summary = f"{item} · compact before turn {arg.turn} step {arg.step}"
+    summary += f" · {model}" if model else ""
+    return _start("compact_context", arg, CompactResult, MODEL_LIMIT, summary)
 
 
 def run_tool(arg: CallInput) -> ActivityHandle[CallResult]:

@@ -37,6 +37,12 @@ async def load_in_thread() -> None:
     await asyncio.to_thread(preload)
 
 
+async def ready(name: ModelName) -> None:
+    """Import the SDK that a model is asked by, so that a request goes out at once."""
+    if name.provider in _CLIENTS:
+        await asyncio.to_thread(import_module, _CLIENTS[name.provider])
+
+
 def provider_model(name: ModelName, key: str, idle: float) -> Model:
     """Give a provider's model that is opened, in a thread, by its first request."""
     opened: list[Model] = []

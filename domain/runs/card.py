@@ -50,6 +50,8 @@ def doing(at: Position) -> str:
             return "building the agent's definition"
         case "step":
             return "asking the model"
+        case "compact":
+            return "summing up the conversation, which was too long"
         case "calls":
             return "running " + ", ".join(call.name for call in at.groups[0])
         case "check":

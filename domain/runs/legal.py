@@ -9,6 +9,7 @@ from domain.events import (
     CallIntended,
     CallSettled,
     CallUnknown,
+    ContextCompacted,
     Fact,
     ModelDiscarded,
     ModelFailed,
@@ -75,6 +76,9 @@ class History:
             case ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
                 if (fact.turn, fact.step, fact.n) not in self._requests:
                     return f"{event_id(fact)} answers no request that stands before it"
+            case ContextCompacted():
+                if (fact.through_turn, fact.through_step) >= (fact.turn, fact.step):
+                    return f"{event_id(fact)} sums up a step that was not taken yet"
             case CallIntended() | CallUnknown() | CallSettled():
                 if (fact.turn, fact.step, fact.position) not in self._calls:
                     return f"{event_id(fact)} is of no call in a response that stands before it"

@@ -14,6 +14,8 @@ from domain.runs.steps import (
     CheckInput,
     CheckResult,
     CloseInput,
+    CompactInput,
+    CompactResult,
     Ending,
     ItemShape,
     StepInput,
@@ -25,7 +27,10 @@ from domain.runs.steps import (
 HEAD_SHOWN = 16
 """Characters of a head's hash that travel: enough to tell two events apart."""
 
-Phase = Literal["define", "step", "calls", "check", "wait", "close"]
+TOO_LARGE = "context_too_large"
+"""The end of a run whose conversation does not fit its model, however it is compacted."""
+
+Phase = Literal["define", "step", "compact", "calls", "check", "wait", "close"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,9 @@ class RunGroup:
     calls: tuple[CallInput, ...]
 
 
-Next: TypeAlias = BuildInput | StepInput | RunGroup | CheckInput | Waiting | CloseInput
+Next: TypeAlias = (
+    BuildInput | StepInput | CompactInput | RunGroup | CheckInput | Waiting | CloseInput
+)
 
 
 def next_step(run_id: str, at: Position) -> Next:
@@ -95,6 +102,8 @@ def next_step(run_id: str, at: Position) -> Next:
             return BuildInput(run_id)
         case "step":
             return StepInput(run_id, at.item, at.turn, at.step, at.version, at.head)
+        case "compact":
+            return CompactInput(run_id, at.turn, at.step, at.version, at.head)
         case "calls":
             return RunGroup(tuple(CallInput(run_id, c, at.version, at.head) for c in at.groups[0]))
         case "check":
@@ -149,6 +158,8 @@ def after_step(at: Position, result: StepResult) -> Position:
             return replace(at, phase="step", step=at.step + 1)
         case "capacity":
             return _to_wait(at, _for_capacity(at, result), "step")
+        case "overflow":
+            return replace(at, phase="compact")
         case "turn_completed":
             return _after_turn(at)
         case "stopped":
@@ -157,6 +168,22 @@ def after_step(at: Position, result: StepResult) -> Position:
             return ended(at, Ending("over_budget", result.code))
         case "failed":
             return ended(at, Ending("failed", result.code))
+
+
+def after_compact(at: Position, result: CompactResult) -> Position:
+    """Take the step again with the compacted conversation, or end where that cannot help."""
+    at = replace(
+        _seen(at, result.written),
+        spent_tokens=max(at.spent_tokens, result.spent_tokens),
+        spent_cost=result.spent_cost,
+    )
+    match result.outcome:
+        case "compacted":
+            return replace(at, phase="step")
+        case "stopped":
+            return ended(at, Ending("stopped", "stop_requested"))
+        case "too_large":
+            return ended(at, Ending("failed", TOO_LARGE))
 
 
 def _for_capacity(at: Position, result: StepResult) -> Wait:

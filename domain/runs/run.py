@@ -11,6 +11,7 @@ from domain.events import (
     CallSettled,
     CallUnknown,
     CheckCompleted,
+    ContextCompacted,
     Fact,
     InputAsked,
     InputSettled,
@@ -157,6 +158,7 @@ class Run:
     waits: int = 0
     stop: StopRequested | None = None
     check: CheckCompleted | None = None
+    compacted: ContextCompacted | None = None
     items_done: int = 0
     stuck: RunStuck | None = None
     stucks: int = 0
@@ -195,6 +197,8 @@ def evolve(run: Run, fact: Fact) -> Run:
             return replace(run, stop=run.stop or fact)
         case CheckCompleted():
             return replace(run, check=fact)
+        case ContextCompacted():
+            return _evolve_compacted(run, fact)
         case ItemCompleted():
             return replace(run, items_done=max(run.items_done, fact.item + 1))
         case RunEnded():
@@ -214,6 +218,11 @@ def _evolve_standing(run: Run, fact: RunWaiting | RunResumed | RunStuck | RunHea
             return replace(run, stuck=fact, stucks=fact.n)
         case RunHealed():
             return run
+
+
+def _evolve_compacted(run: Run, fact: ContextCompacted) -> Run:
+    """Remember where the conversation was compacted last, and what that used."""
+    return replace(run, compacted=fact, spent=spend(run.spent, fact.usage, Usage()))
 
 
 def _evolve_turn(run: Run, fact: Fact) -> Run:

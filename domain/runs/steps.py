@@ -85,12 +85,20 @@ class StepResult:
 
     `calls`: groups are left to run. `again`: all calls have outcomes, take the next step.
     `turn_completed`: the turn ended. `capacity`: wait `retry_after` seconds, which is `until`
-    (ISO 8601 in UTC), then take the same step again. `stopped`, `over_budget`, `failed`: the
-    run must end, `code` says why.
+    (ISO 8601 in UTC), then take the same step again. `overflow`: compact the conversation,
+    then take the same step again. `stopped`, `over_budget`, `failed`: the run must end, `code`
+    says why.
     """
 
     outcome: Literal[
-        "calls", "again", "turn_completed", "capacity", "stopped", "over_budget", "failed"
+        "calls",
+        "again",
+        "turn_completed",
+        "capacity",
+        "overflow",
+        "stopped",
+        "over_budget",
+        "failed",
     ]
     code: str = ""
     groups: tuple[tuple[CallRef, ...], ...] = ()
@@ -98,6 +106,27 @@ class StepResult:
     until: str = ""
     tools: tuple[str, ...] = ()
     tokens: int = 0
+    spent_tokens: int = 0
+    spent_cost: str = "0"
+    written: Written = Written()
+
+
+@dataclass(frozen=True)
+class CompactInput:
+    """Ask for the conversation to be compacted, since the step's request was too long."""
+
+    run_id: str
+    turn: int
+    step: int
+    version: int
+    head: str = ""
+
+
+@dataclass(frozen=True)
+class CompactResult:
+    """Whether a summary stands in the place of the conversation's beginning now."""
+
+    outcome: Literal["compacted", "too_large", "stopped"]
     spent_tokens: int = 0
     spent_cost: str = "0"
     written: Written = Written()

@@ -12,6 +12,7 @@ from domain.events import (
     CallSettled,
     CallUnknown,
     CheckCompleted,
+    ContextCompacted,
     Fact,
     FindingRecorded,
     FindingsClaimed,
@@ -323,6 +324,10 @@ def _people(fact: Fact) -> _Said | None:
         case StopRequested():
             reason = f": {short(fact.reason)}" if fact.reason else ""
             return 0, f"stop asked for by {fact.by}{reason}", "", None
+        case ContextCompacted():
+            by = "by its model" if fact.model else "from the record"
+            until = f"up to turn {fact.through_turn} step {fact.through_step}"
+            return 1, f"the conversation {until} summed up {by}: {short(fact.summary)}", "", None
         case RunWaiting():
             return 1, f"waits for {waits_for(fact)}", "waiting", None
         case RunResumed():

@@ -70,19 +70,19 @@ async def test_a_quota_that_comes_back_after_the_runs_limit_ends_it_and_says_whe
 
 
 async def test_two_workers_together_keep_the_rate_of_a_model(rig: Rig, server: ModelServer) -> None:
-    """Eight runs, two processes, one credential."""
+    """Ten runs, two processes, one credential; a second is left for what a first request takes."""
     model = server.name_of("openai")
     rate = {"LEGATO_MODEL_RATES": f"{model}=120rpm", "OPENAI_API_KEY": "key-of-a-test"}
     for _ in range(2):
         rig.start_worker(**rate)
 
-    runs = [await rig.launch(model=model) for _ in range(8)]
+    runs = [await rig.launch(model=model) for _ in range(10)]
     ended = [await rig.ended(run_id) for run_id in runs]
 
     assert {run.status for run in ended} == {"completed"}
     at = sorted(request.at for request in server.requests)
-    assert len(at) == 8
-    assert at[-1] - at[0] > (8 - 1) * 0.5 - 1.0 - 0.3
+    assert len(at) == 10
+    assert at[-1] - at[0] > (10 - 1) * 0.5 - 1.0 - 1.0
 
 
 async def test_a_turn_that_is_far_is_a_wait_of_the_run(

@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.build_definition import make_build_definition
+from activities.compact_context import make_compact_context
 from activities.models.select import models
 from activities.take_step import make_take_step
 from activities.tools.confine import Level
@@ -20,11 +21,12 @@ from domain.agents.request import AgentRequest
 from domain.events import Entry
 from domain.ids import run_stream
 from domain.runs.run import fold
-from domain.runs.steps import BuildInput, StepInput
+from domain.runs.steps import BuildInput, CompactInput, StepInput
 from ledger.connect import close_ledger, open_ledger
 from ledger.dispatch import Launch, dispatch
 from ledger.encode import Author
 from ledger.reads import read_stream
+from legato.readings import recorded
 from legato.settings import load_settings
 from workers.world import build_world
 
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 
     from domain.events import Fact
     from domain.ports import Model
+    from domain.runs.recorded import Recorded
     from domain.runs.run import Run
-    from domain.runs.steps import StepResult
+    from domain.runs.steps import CompactResult, StepResult
 
 F = TypeVar("F")
 PERSON = Author("person:tester", "person:tester", "cli")
@@ -81,9 +84,18 @@ class Bare:
             delay = error.next_retry_delay
             return Retried(error.type or "", None if delay is None else delay.total_seconds())
 
+    async def compact(self, run_id: str, step: int, turn: int = 1) -> CompactResult:
+        """Compact the conversation before a step."""
+        given = CompactInput(run_id, turn, step, 0)
+        return await self.temporal.run(make_compact_context(self.world), given)
+
     async def facts(self, run_id: str) -> list[Fact]:
         """Read a run's facts."""
         return [event.fact for event in await read_stream(self.world.ledger, run_stream(run_id))]
+
+    async def recorded(self, run_id: str) -> list[Recorded]:
+        """Read a run's events as views are folded from them."""
+        return [recorded(one) for one in await read_stream(self.world.ledger, run_stream(run_id))]
 
     async def of(self, run_id: str, kind: type[F]) -> list[F]:
         """Read a run's facts of one type."""
@@ -105,12 +117,16 @@ async def bare_steps(database_url: str, folder: Path, *, idle: float = 60) -> As
     def model(name: str, _pipeline: str) -> Model:
         return lookup(name)
 
+    def key(_name: str) -> str:
+        return "key-of-a-test"
+
     def problem(_name: str) -> str:
         return ""
 
     for needed in (folder / "home", folder / "stores"):
         needed.mkdir(parents=True, exist_ok=True)
     try:
-        yield Bare(replace(world, model=model, model_problem=problem), folder)
+        known = replace(world, model=model, model_problem=problem, model_key=key)
+        yield Bare(known, folder)
     finally:
         await close_ledger(ledger)

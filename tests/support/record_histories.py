@@ -59,6 +59,13 @@ steps:
   - text: at last {CANARY}
     fail: {{code: rate_limited, disposition: capacity, retry_after: 2, partial: "{CANARY}"}}
 """
+LONG = f"""
+steps:
+  - text: first {CANARY}
+    calls: [{{tool: list_files, arguments: {{}}}}]
+  - text: done {CANARY}
+    fail: {{code: context_overflow, disposition: overflow}}
+"""
 FAILS = f"""
 steps:
   - fail: {{code: content_filtered, disposition: refuse, partial: "{CANARY}"}}
@@ -173,6 +180,12 @@ async def failed(rig: Rig) -> str:
     return run_id
 
 
+async def compacted(rig: Rig) -> str:
+    run_id = await rig.launch(model=rig.script(LONG), message=CANARY)
+    await rig.ended(run_id)
+    return run_id
+
+
 async def continued_as_new(rig: Rig) -> str:
     rig.most_events = 60
     items = tuple(Item(kind="message", name=f"turn {n}", text=f"go {CANARY}") for n in range(8))
@@ -206,6 +219,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     repaired,
     waited_for_capacity,
     failed,
+    compacted,
     continued_as_new,
     refused,
     pipeline,

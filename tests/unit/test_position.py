@@ -15,6 +15,7 @@ from domain.runs.position import (
     Waiting,
     after_build,
     after_check,
+    after_compact,
     after_group,
     after_step,
     after_wait,
@@ -30,6 +31,8 @@ from domain.runs.steps import (
     CheckInput,
     CheckResult,
     CloseInput,
+    CompactInput,
+    CompactResult,
     Ending,
     ItemShape,
     StepInput,
@@ -61,8 +64,15 @@ CHECKS = st.builds(
     outcome=st.sampled_from(["passed", "failed", "failed", "terminal"]),
     written=WRITTEN,
 )
-Took = Literal["calls", "again", "turn_completed", "capacity", "stopped", "over_budget", "failed"]
-GOES_ON: tuple[Took, ...] = ("calls", "again", "turn_completed", "capacity")
+COMPACTED = st.builds(
+    CompactResult,
+    outcome=st.sampled_from(["compacted", "compacted", "too_large"]),
+    written=WRITTEN,
+)
+Took = Literal[
+    "calls", "again", "turn_completed", "capacity", "overflow", "stopped", "over_budget", "failed"
+]
+GOES_ON: tuple[Took, ...] = ("calls", "again", "turn_completed", "capacity", "overflow")
 ENDS_RUN: tuple[Took, ...] = ("stopped", "over_budget", "failed")
 STOPPED = Ending("stopped", "stop_requested")
 
@@ -103,6 +113,8 @@ def moved(draw: DrawFn, at: Position) -> Position:
             return after_build(at, draw(BUILDS))
         case StepInput():
             return after_step(at, draw(step_results(at)))
+        case CompactInput():
+            return after_compact(at, draw(COMPACTED))
         case RunGroup():
             return after_group(at, draw(call_results(len(step.calls))))
         case CheckInput():
@@ -135,6 +147,8 @@ def stopped(at: Position) -> Position:
             return after_group(at, (*results, CallResult("stopped")))
         case CheckInput():
             return after_check(at, CheckResult("stopped"))
+        case CompactInput():
+            return after_compact(at, CompactResult("stopped"))
         case BuildInput() | Waiting() | CloseInput():
             return ended(at, STOPPED)
 
@@ -147,6 +161,8 @@ def gone_well(at: Position) -> Position:
             return after_build(at, BuildResult("ok", (ItemShape("only", True, True, 1),)))  # noqa: FBT003 - the shape's own fields
         case StepInput():
             return after_step(at, StepResult("turn_completed"))
+        case CompactInput():
+            return after_compact(at, CompactResult("compacted"))
         case RunGroup():
             return after_group(at, tuple(CallResult("settled") for _ in step.calls))
         case CheckInput():
@@ -160,9 +176,9 @@ def gone_well(at: Position) -> Position:
 @PROPERTY
 @given(walks())
 def test_from_anywhere_a_run_ends_once_things_go_well(walked: list[Position]) -> None:
-    """In no more moves than there are groups, items and their checks left."""
+    """In no more moves than there are groups, items and their checks left, and a compaction."""
     at = walked[-1]
-    most = 3 + len(at.groups) + 2 * max(1, len(at.items))
+    most = 4 + len(at.groups) + 2 * max(1, len(at.items))
     for _ in range(most):
         at = gone_well(at)
 
@@ -199,13 +215,13 @@ def test_numbers_never_go_back(walked: list[Position]) -> None:
 
 @PROPERTY
 @given(walks())
-def test_a_step_is_taken_again_only_after_a_wait(walked: list[Position]) -> None:
+def test_a_step_is_taken_again_only_after_a_wait_or_a_compaction(walked: list[Position]) -> None:
     """So no coordinates are used for two responses, and no check attempt for two checks."""
     asked: list[tuple[int, int]] = []
     checked: list[tuple[int, int]] = []
     for before, at in pairwise(walked):
         step = next_step(RUN, at)
-        if isinstance(step, StepInput) and before.phase != "wait":
+        if isinstance(step, StepInput) and before.phase not in {"wait", "compact"}:
             asked.append((step.turn, step.step))
         if isinstance(step, CheckInput):
             checked.append((step.item, step.attempt))
