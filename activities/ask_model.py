@@ -6,12 +6,17 @@ import asyncio
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from temporalio.exceptions import ApplicationError
-
 from activities.context import causation, is_stop
+from activities.failed_requests import (
+    FELL_BACK,
+    after_failure,
+    append_run,
+    decided,
+    for_capacity,
+    record_failure,
+)
 from activities.held import held
 from activities.models.prices import has_list_to_load, reserve
 from activities.pace import RATE_KEPT, await_turn, settle_turn, wanted
@@ -29,6 +34,7 @@ from activities.view import view_of
 from domain.codec import canonical, canonical_list, digest_bytes
 from domain.errors import LegatoError
 from domain.events import (
+    ContinuationDropped,
     Fact,
     ItemCompleted,
     ModelDiscarded,
@@ -43,16 +49,13 @@ from domain.ids import incoming_stream, run_stream
 from domain.ports import Disposition, ModelFailure, ModelRequest
 from domain.runs.budget import exceeded
 from domain.runs.checks import repair_message
-from domain.runs.compaction import plan_cut
 from domain.runs.conversation import Message, UserMessage, message_bytes
 from domain.runs.cursor import Request
-from domain.runs.patience import patient
-from domain.runs.position import TOO_LARGE
+from domain.runs.fallback import foreign_natives, model_now
+from domain.runs.malformed import MALFORMED_CALLS, MOST_TOLD_BACK
 from domain.runs.steps import StepInput, StepResult
 from domain.tools.render import native_tools, render_request
 from ledger.append import Part, TakenError, VersionConflictError
-from ledger.connect import reaching
-from ledger.reads import clock
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -60,7 +63,6 @@ if TYPE_CHECKING:
     from activities.world import World
     from domain.ports import ModelAnswer
     from domain.runs.run import StepState
-    from ledger.append import Appended
     from ledger.pace import Wanted
 
 MOST_FAILURES = 8
@@ -120,11 +122,12 @@ def _sent(record: Record, request: ModelRequest) -> bytes:
 def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepared:
     """Decide what to send, on what the record says now."""
     runtime, definition = defined_of(record).runtime, definition_of(record)
+    model = model_now(record.run, runtime, arg.turn)
     view = view_of(world, record)
     opening = _opening(record, arg)
     messages, delivered = _messages(record, opening)
     request = ModelRequest(
-        model=runtime.model,
+        model=model,
         instructions=render_request(definition, view),
         messages=tuple(messages),
         tools=native_tools(view),
@@ -138,19 +141,38 @@ def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepare
     sent = _sent(record, request)
     size = len(sent) + sum(len(tool.schema.encode()) for tool in request.tools)
     requested = ModelRequested(
-        turn=arg.turn, step=arg.step, n=n, owner=owner, model=runtime.model, view=view.names,
+        turn=arg.turn, step=arg.step, n=n, owner=owner, model=model, view=view.names,
         view_digest=view.digest, request_digest=digest_bytes(sent),
         incoming=record.incoming_version, delivered=tuple(delivered),
-        reserved=reserve(runtime.model, size, runtime.max_tokens),
+        reserved=reserve(model, size, runtime.max_tokens),
         ordinal=record.run.ordinal,
+        fallback_from=runtime.model if model != runtime.model else "",
     )  # fmt: skip
     lost: tuple[Fact, ...] = ()
     if here and step is not None and step.open is not None:
         lost = (ModelLost(turn=arg.turn, step=arg.step, n=step.open.n),)
     first: tuple[Fact, ...] = (opening,) if opening is not None else ()
-    facts = (*first, *lost, requested)
+    facts = (*first, *lost, requested, *_dropped(record, requested, messages))
     session = accepted_of(record).session
     return Prepared(facts, requested, request, record.run.version, session, arg.item)
+
+
+def _dropped(
+    record: Record, requested: ModelRequested, messages: Sequence[Message]
+) -> tuple[Fact, ...]:
+    """Say what a request to another model than the last one cannot take along."""
+    answers = foreign_natives(messages, requested.model)
+    if not answers or record.run.asked == requested.model:
+        return ()
+    return (
+        ContinuationDropped(
+            turn=requested.turn,
+            step=requested.step,
+            n=requested.n,
+            model=requested.model,
+            answers=answers,
+        ),
+    )
 
 
 async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult | None:
@@ -159,9 +181,10 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
     `record` has just been read.
     """
     owner, paced = uuid.uuid4().hex, False
-    name = defined_of(record).runtime.model
-    if has_list_to_load(name):  # never on the loop
-        await asyncio.to_thread(reserve, name, 0, 0)
+    runtime = defined_of(record).runtime
+    for name in filter(None, {runtime.model, runtime.fallback}):
+        if has_list_to_load(name):  # never on the loop
+            await asyncio.to_thread(reserve, name, 0, 0)
     while True:
         ended = await _must_end(world, record, arg)
         if ended is not None:
@@ -180,7 +203,10 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
             return await for_capacity(world, RATE_KEPT, turn.far)
         paced = True
         if not turn.slept and await _pin(world, record, prepared):
-            return await _send(world, record, prepared)
+            came = await _send(world, record, prepared)
+            if came is not FELL_BACK:
+                return came
+            paced = False
         record = await refresh(world.ledger, world.records, arg.run_id)
 
 
@@ -195,6 +221,8 @@ async def _must_end(world: World, record: Record, arg: StepInput) -> StepResult 
         return StepResult("stopped", "run_closed")
     if record.run.stop is not None:
         return StepResult("stopped", "stop_requested")
+    if record.run.malformed > MOST_TOLD_BACK:
+        return StepResult("failed", MALFORMED_CALLS)
     step = record.run.step
     if step is None or (step.turn, step.step) != (arg.turn, arg.step) or step.answered:
         return None
@@ -221,7 +249,7 @@ async def _give_up(world: World, record: Record, step: StepState) -> StepResult:
         disposition=Disposition.REFUSE.value,
     )
     with suppress(TakenError):
-        await _append(world, record, *lost, failed)
+        await append_run(world, record, *lost, failed)
     return StepResult("failed", failed.code)
 
 
@@ -273,17 +301,17 @@ async def _sent_and_recorded(
         failure = ModelFailure(
             "stopped", "the run was stopped", Disposition.REFUSE, partial="".join(pieces)
         )
-        await _failed(world, record, prepared, failure)
+        await record_failure(world, record, prepared.requested, failure)
         return StepResult("stopped", "stop_requested")
     except ModelFailure as raised:
-        failure = patient(raised, record.run.step, defined_of(record).runtime.max_wait)
-        await _failed(world, record, prepared, failure)
-        return await _after_failure(world, record, prepared, failure)
+        failure = decided(record, prepared.requested, raised)
+        await record_failure(world, record, prepared.requested, failure)
+        return await after_failure(world, record, prepared.requested, failure)
     except LegatoError as exc:
-        await _failed(
+        await record_failure(
             world,
             record,
-            prepared,
+            prepared.requested,
             ModelFailure(exc.code, exc.message, Disposition.REFUSE, next=exc.next),
         )
         return StepResult("failed", exc.code)
@@ -312,74 +340,6 @@ async def within(
     )
 
 
-async def _failed(world: World, record: Record, prepared: Prepared, failure: ModelFailure) -> None:
-    asked = prepared.requested
-    fact = ModelFailed(
-        turn=asked.turn,
-        step=asked.step,
-        n=asked.n,
-        code=failure.code,
-        message=_said(failure),
-        disposition=failure.disposition.value,
-        retry_after=failure.retry_after,
-        partial=failure.partial,
-    )
-    try:
-        await held(lambda: _append(world, record, fact))
-    except TakenError:
-        return
-    except LegatoError as exc:
-        if exc.code != "run_closed":
-            raise
-
-
-def _said(failure: ModelFailure) -> str:
-    """Say what failed and, where the run ends with it, what to do."""
-    if failure.disposition is Disposition.RETRY or not failure.next:
-        return failure.message
-    return f"{failure.message}: {failure.next}"
-
-
-async def _after_failure(
-    world: World, record: Record, prepared: Prepared, failure: ModelFailure
-) -> StepResult:
-    """Say what the engine does about a failed request."""
-    match failure.disposition:
-        case Disposition.RETRY:
-            delay = timedelta(seconds=failure.retry_after) if failure.retry_after else None
-            raise ApplicationError(
-                failure.code, type=failure.code, next_retry_delay=delay
-            ) from None
-        case Disposition.CAPACITY:
-            return await for_capacity(world, failure.code, failure.retry_after or 0.0)
-        case Disposition.OVERFLOW:
-            return _overflow(record, prepared.requested)
-        case Disposition.REFUSE | Disposition.FALLBACK:
-            return StepResult("failed", failure.code)
-
-
-def _overflow(record: Record, asked: ModelRequested) -> StepResult:
-    """Have the conversation compacted, once a step and where something lies before the step."""
-    last = record.run.compacted
-    again = last is not None and (last.turn, last.step) == (asked.turn, asked.step)
-    if again or plan_cut(record.transcript, asked.turn) is None:
-        return StepResult("failed", TOO_LARGE)
-    return StepResult("overflow", "context_overflow")
-
-
-async def for_capacity(world: World, code: str, seconds: float) -> StepResult:
-    """Say that the step waits so many seconds for capacity, from now by the ledger's clock."""
-    with reaching():
-        until = await clock(world.ledger) + timedelta(seconds=seconds)
-    return StepResult("capacity", code, retry_after=seconds, until=until.isoformat())
-
-
-async def _append(world: World, record: Record, *facts: Fact) -> Appended:
-    stream = run_stream(accepted_of(record).run_id)
-    author = author_of(record, causation())
-    return await append_own(world.ledger, record, author, Part(stream, facts))
-
-
 async def _respond(
     world: World, record: Record, prepared: Prepared, answer: ModelAnswer
 ) -> StepResult | None:
@@ -400,13 +360,13 @@ async def _respond(
     world.kill(f"before:{at}")
     try:
         if answer.calls or not await _respond_and_end(world, record, prepared, fact):
-            await _append(world, record, fact)
+            await append_run(world, record, fact)
     except TakenError:
-        await _append(world, record, discarded)
+        await append_run(world, record, discarded)
     except LegatoError as exc:
         if exc.code != "run_closed":
             raise
-        await _append(world, record, discarded)
+        await append_run(world, record, discarded)
         return StepResult("stopped", "run_closed")
     world.kill(f"after:{at}")
     return None

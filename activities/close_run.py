@@ -14,6 +14,7 @@ from activities.run_tool import advance
 from activities.stop_commands import stop_commands
 from domain.events import RunEnded
 from domain.runs.closing import following, left_open
+from domain.runs.malformed import MALFORMED_CALLS, SAID
 from domain.runs.position import TOO_LARGE
 from domain.runs.steps import CloseInput, CloseResult, Ending, Written
 from domain.runs.views import final_card
@@ -87,6 +88,8 @@ def _message(record: Record, ending: Ending) -> str:
     failed = run.step.failed if run.step is not None else None
     if ending.status == "failed" and failed is not None and failed.code == ending.reason:
         return failed.message
+    if ending.reason == MALFORMED_CALLS:
+        return SAID
     if ending.reason == TOO_LARGE and failed is not None:
         return failed.message
     if ending.reason in {"checks_failed", "check_cannot_run"} and run.check is not None:

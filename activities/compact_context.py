@@ -39,6 +39,7 @@ from domain.runs.compaction import (
     told_of,
 )
 from domain.runs.conversation import Usage, UserMessage
+from domain.runs.fallback import model_now
 from domain.runs.model_name import Provider, parse_model
 from domain.runs.steps import CompactInput, CompactResult, Written
 from ledger.append import Part, TakenError
@@ -88,13 +89,17 @@ async def _compact(
     cut = plan_cut(record.transcript, arg.turn)
     if cut is None:
         return "too_large"
+    name = model_now(record.run, defined_of(record).runtime, arg.turn)
     try:
-        answer = await _asked(world, record, cut)
+        answer = await _asked(world, record, name, cut)
     except asyncio.CancelledError:
         if not is_stop():
             raise
         return "stopped"
-    await held(lambda: _record(world, record, arg, _fact(record, arg, cut, answer)))
+    fact = _fact(record, arg, cut, answer)
+    if answer is not None:
+        fact = fact.model_copy(update={"model": name, "usage": answer.usage})
+    await held(lambda: _record(world, record, arg, fact))
     return "compacted"
 
 
@@ -110,8 +115,8 @@ def _fact(
         through_step=cut.step,
         summary=f"{summary}\n{left}" if left else summary,
         kept=cut.kept,
-        model="" if answer is None else defined_of(record).runtime.model,
-        usage=FREE if answer is None else answer.usage,
+        model="",
+        usage=FREE,
     )
 
 
@@ -124,21 +129,21 @@ async def _record(world: World, record: Record, arg: CompactInput, fact: Context
     world.kill(f"after:{at}")
 
 
-async def _asked(world: World, record: Record, cut: Cut) -> ModelAnswer | None:
-    """Have the run's model sum up, in one request; None where it cannot, or not be paid."""
+async def _asked(world: World, record: Record, name: str, cut: Cut) -> ModelAnswer | None:
+    """Have a model sum up, in one request; None where it cannot, or not be paid."""
     runtime = defined_of(record).runtime
-    if not runtime.model or parse_model(runtime.model).provider in _SPOKEN:
+    if not name or parse_model(name).provider in _SPOKEN:
         return None
-    request = _request(record, cut)
+    request = _request(record, name, cut)
     size = len(request.instructions) + sum(len(one.text.encode()) for one in request.messages)
-    reserved = await asyncio.to_thread(reserve, runtime.model, size, runtime.max_tokens)
+    reserved = await asyncio.to_thread(reserve, name, size, runtime.max_tokens)
     if exceeded(runtime.budget, record.run.spent, reserved) is not None:
         return None
-    want = wanted(world, runtime.model, accepted_of(record).workspace, reserved)
-    if (await await_turn(world, runtime.model, want)).far:
+    want = wanted(world, name, accepted_of(record).workspace, reserved)
+    if (await await_turn(world, name, want)).far:
         return None
     try:
-        model = await asyncio.to_thread(world.model, runtime.model, "")
+        model = await asyncio.to_thread(world.model, name, "")
         answer = await within(MOST_SECONDS, model(request, _unheard), [])
     except LegatoError:
         return None
@@ -150,11 +155,11 @@ def _unheard(_piece: str) -> None:
     """Show nobody a summary while it is written."""
 
 
-def _request(record: Record, cut: Cut) -> ModelRequest:
+def _request(record: Record, name: str, cut: Cut) -> ModelRequest:
     runtime = defined_of(record).runtime
     most = int(sum(len(one) for one in record.transcript.encoded) * TOLD_SHARE)
     return ModelRequest(
-        model=runtime.model,
+        model=name,
         instructions=INSTRUCTIONS,
         messages=(UserMessage(text=told_of(cut.old, most)),),
         tools=(),

@@ -33,6 +33,7 @@ async def read_sources(place: Place, request: AgentRequest) -> Sources:
 
 def _read(place: Place, request: AgentRequest) -> Sources:
     problem = place.model_problem(request.model)
+    problem = problem or place.model_problem(request.fallback)
     skills, skill_problems = _skills(request)
     return Sources(
         registry=place.registry,
@@ -55,4 +56,5 @@ def _price_is_known(request: AgentRequest) -> bool:
     """Ask the price list, which takes a second to load, only where money is limited."""
     if request.budget.cost is None:
         return True
-    return reserve(request.model, 1, request.max_tokens).cost is not None
+    asked = [request.model, request.fallback] if request.fallback else [request.model]
+    return all(reserve(name, 1, request.max_tokens).cost is not None for name in asked)

@@ -17,8 +17,8 @@ PAGE = ROOT / "docs" / "models.md"
 BEGIN = "<!-- made by docs/make_models.py -->\n"
 END = "<!-- end of what is made -->\n"
 HEAD = """
-| what is seen | code | what is done | the model |
-| --- | --- | --- | --- |
+| what is seen | code | what is done | other model | the model |
+| --- | --- | --- | --- | --- |
 """
 HEAD_OF_ODD = """
 | what is odd, and no failure | what is done |
@@ -28,7 +28,8 @@ HEAD_OF_ODD = """
 
 def _row(row: Row) -> str:
     seen = "; ".join(row.seen) or "an error that nobody foresaw"
-    return f"| {seen} | `{row.code}` | {row.disposition.value} | {row.says} |"
+    falls = "may be asked" if row.falls_back else "no"
+    return f"| {seen} | `{row.code}` | {row.disposition.value} | {falls} | {row.says} |"
 
 
 def _odd(row: Odd) -> str:

@@ -101,6 +101,7 @@ class ModelRequested(AtRequest):
 
     `view` names the effective tools in order; `incoming` is the position read in the
     session's incoming stream, `delivered` the messages that this request delivers.
+    `fallback_from` is the run's own model where that could not answer and `model` is the other.
     """
 
     type: Literal["model.requested"] = "model.requested"
@@ -113,6 +114,7 @@ class ModelRequested(AtRequest):
     delivered: tuple[int, ...]
     reserved: Usage
     ordinal: int
+    fallback_from: str = ""
 
 
 class ModelResponded(AtStep):
@@ -153,6 +155,18 @@ class ModelDiscarded(AtRequest):
     after_end: ClassVar[bool] = True
     type: Literal["model.discarded"] = "model.discarded"
     usage: Usage
+
+
+class ContinuationDropped(AtRequest):
+    """A request goes to another model than what `answers` answers were said by.
+
+    What only their own model understands (signed or encrypted reasoning) is not sent to it;
+    their text and calls are.
+    """
+
+    type: Literal["continuation.dropped"] = "continuation.dropped"
+    model: str
+    answers: int
 
 
 class ContextCompacted(AtStep):
@@ -380,6 +394,7 @@ Fact: TypeAlias = (
     | ModelFailed
     | ModelLost
     | ModelDiscarded
+    | ContinuationDropped
     | ContextCompacted
     | CallIntended
     | CallUnknown

@@ -144,7 +144,8 @@ class ModelFailure(LegatoError):  # noqa: N818 - a failure is an outcome that th
     """A model request that came to nothing.
 
     `retry_after` is in seconds where the provider said so; `partial` is text received
-    before the failure. Messages and causes hold no provider body and no secret.
+    before the failure, `falls_back`, set by who knows, that another model may do better.
+    Messages and causes hold no provider body and no secret.
     """
 
     def __init__(
@@ -161,6 +162,7 @@ class ModelFailure(LegatoError):  # noqa: N818 - a failure is an outcome that th
         self.disposition = disposition
         self.retry_after = retry_after
         self.partial = partial
+        self.falls_back = False
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,8 @@ class Row:
 
     `says` follows the model's name in the message; `statuses` narrows `errors` to some HTTP
     statuses, `words` to bodies that say one of them. `seen` lists the conditions that come
-    here, as the page about models and the tests name them. `falls_back` tells when a run that
-    has another model goes on to it: "at once", "in the end" (after the requests that a step
-    may fail), or "" never.
+    here, as the page about models and the tests name them. `falls_back` tells that another
+    model may do better.
     """
 
     errors: tuple[type[BaseException], ...]
@@ -45,7 +44,7 @@ class Row:
     seen: tuple[str, ...] = ()
     statuses: frozenset[int] = frozenset()
     words: tuple[str, ...] = ()
-    falls_back: str = ""
+    falls_back: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ EMPTY = Row(
     "gave an answer with nothing in it",
     _RETRIED,
     ("null content", "an answer without text and calls", "a finish for calls, and nothing"),
-    falls_back="in the end",
+    falls_back=True,
 )
 """An answer to somebody's words that is none; after a call's result it may be the end."""
 
@@ -86,7 +85,7 @@ CUT_EMPTY = Row(
     "used up its output tokens before it had said anything",
     "start a new run with a higher --max-output-tokens",
     ("the output's limit reached before any text or call",),
-    falls_back="at once",
+    falls_back=True,
 )
 """The whole of `max_tokens` went into reasoning: a second request would end the same way."""
 
@@ -97,7 +96,7 @@ FILTERED = Row(
     "refused the content",
     _CONTENT,
     ("a content filter", "a refusal"),
-    falls_back="at once",
+    falls_back=True,
 )
 
 HALF_STREAM = Row(
@@ -112,7 +111,7 @@ HALF_STREAM = Row(
         "a stream that never says how it ended",
         "no choices",
     ),
-    falls_back="in the end",
+    falls_back=True,
 )
 """An answer that began and whose end the provider never sent."""
 
@@ -123,7 +122,7 @@ _QUOTA = Row(
     "has no quota or credit left",
     _CREDIT,
     ("402", "429 with the provider's word for a spent quota"),
-    falls_back="at once",
+    falls_back=True,
 )
 
 TABLE = (
@@ -148,7 +147,7 @@ TABLE = (
             "429 with Retry-After in seconds, more than 30",
             "429 with Retry-After as a date",
         ),
-        falls_back="at once",
+        falls_back=True,
     ),
     Row(
         (pai.ModelContextWindowExceededError,),
@@ -174,7 +173,7 @@ TABLE = (
         "refused the key",
         "set {keys} to a key that may use this model",
         ("401", "403"),
-        falls_back="at once",
+        falls_back=True,
     ),
     Row(
         (pai.ModelNotFoundError,),
@@ -183,7 +182,7 @@ TABLE = (
         "is not known to its provider",
         "check the model's name and, where one is given, its address",
         ("404",),
-        falls_back="at once",
+        falls_back=True,
     ),
     FILTERED,
     Row(
@@ -193,7 +192,7 @@ TABLE = (
         "rejected the request",
         _LOOK,
         ("400",),
-        falls_back="at once",
+        falls_back=True,
     ),
     Row(
         (pai.ModelOverloadedError,),
@@ -202,7 +201,7 @@ TABLE = (
         "is overloaded",
         _RETRIED,
         ("529", "an overload told in the middle of a stream"),
-        falls_back="in the end",
+        falls_back=True,
     ),
     Row(
         (pai.ModelUnavailableError, pai.ModelServerError),
@@ -211,7 +210,7 @@ TABLE = (
         "failed at its provider",
         _RETRIED,
         ("500", "502", "503", "503 with Retry-After in seconds, more than 30"),
-        falls_back="in the end",
+        falls_back=True,
     ),
     Row(
         (pai.ModelHTTPError,),
@@ -221,7 +220,7 @@ TABLE = (
         _RETRIED,
         ("408",),
         frozenset({408, 409, 425}),
-        falls_back="in the end",
+        falls_back=True,
     ),
     Row(
         (pai.ModelTimeoutError, pai.ModelRequestTimeout, httpx2.TimeoutException),
@@ -233,7 +232,7 @@ TABLE = (
             "a connection that is taken, and then silence",
             "silence in the middle of an answer",
         ),
-        falls_back="in the end",
+        falls_back=True,
     ),
     Row(
         (pai.ModelConnectionError, httpx2.TransportError),
@@ -242,7 +241,7 @@ TABLE = (
         "could not be reached",
         "check the network and the model's address; it is sent again, a few times",
         ("nobody listening",),
-        falls_back="in the end",
+        falls_back=True,
     ),
     Row(
         (pai.ModelHTTPError,),
@@ -251,7 +250,7 @@ TABLE = (
         "rejected the request",
         _LOOK,
         ("another status",),
-        falls_back="at once",
+        falls_back=True,
     ),
     Row(
         (
@@ -267,7 +266,7 @@ TABLE = (
         "answered with something that is not a response",
         _RETRIED,
         ("broken JSON", "a page instead of a stream"),
-        falls_back="in the end",
+        falls_back=True,
     ),
     EMPTY,
     CUT_EMPTY,
@@ -319,7 +318,7 @@ def failed(
     disposition = row.disposition
     if disposition is Disposition.RETRY and after is not None and after > SHORT_WAIT:
         disposition = Disposition.CAPACITY
-    return ModelFailure(
+    failure = ModelFailure(
         row.code,
         f"{name.key} {row.says}{detail}",
         disposition,
@@ -327,6 +326,8 @@ def failed(
         partial=partial,
         next=row.next.format(keys=" or ".join(KEYS.get(name.provider, ("its key",)))),
     )
+    failure.falls_back = row.falls_back
+    return failure
 
 
 def _fits(row: Row, error: Exception) -> bool:

@@ -106,6 +106,7 @@ def _runtime(role: Role, request: AgentRequest) -> RuntimeConfig:
         pipeline=role.pipeline(request),
         environment=request.environment,
         network=request.network,
+        fallback=request.fallback if role.needs_model else "",
         max_wait=request.max_wait,
     )
 

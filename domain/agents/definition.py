@@ -71,7 +71,8 @@ class RuntimeConfig(Frozen):
     `workspace` is an absolute folder or "" for a run without one; `stores` the folder of
     the workspace's stores. `attended` tells whether a person can answer a blocking
     question, `network` whether confined commands may use the network. `pipeline` is the
-    declared pipeline (JSON) of a run without a model. `max_wait` is how many seconds a step
+    declared pipeline (JSON) of a run without a model. `fallback` is the model that is asked
+    where the first one cannot answer, "" for none. `max_wait` is how many seconds a step
     may wait for a model's capacity.
     """
 
@@ -85,6 +86,7 @@ class RuntimeConfig(Frozen):
     pipeline: str = ""
     environment: tuple[str, ...] = ()
     network: bool = False
+    fallback: str = ""
     max_wait: float = Field(default=MOST_WAIT, ge=0)
 
 

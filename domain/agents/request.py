@@ -41,6 +41,7 @@ class AgentRequest(Frozen):
     temperature: float | None = None
     environment: tuple[str, ...] = ()
     network: bool = False
+    fallback: str = ""
     max_wait: float = Field(default=MOST_WAIT, ge=0)
 
 

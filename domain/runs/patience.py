@@ -37,8 +37,8 @@ def patient(failure: ModelFailure, step: StepState | None, most_wait: float) -> 
         return failure
     after = after if after is not None else min(FIRST_WAIT * 2.0 ** min(waits, 10), LONGEST_WAIT)
     if waited + after <= most_wait:
-        return _with(failure, Disposition.CAPACITY, after, failure.message, failure.next)
-    return _with(
+        return changed(failure, Disposition.CAPACITY, after)
+    return changed(
         failure,
         Disposition.REFUSE,
         after,
@@ -48,12 +48,24 @@ def patient(failure: ModelFailure, step: StepState | None, most_wait: float) -> 
     )
 
 
-def _with(
-    failure: ModelFailure, disposition: Disposition, after: float, message: str, next_: str
+def changed(
+    failure: ModelFailure,
+    disposition: Disposition,
+    after: float | None,
+    message: str = "",
+    next_: str = "",
 ) -> ModelFailure:
-    return ModelFailure(
-        failure.code, message, disposition, retry_after=after, partial=failure.partial, next=next_
+    """Give a failure with something else done about it; what is "" stays."""
+    made = ModelFailure(
+        failure.code,
+        message or failure.message,
+        disposition,
+        retry_after=after,
+        partial=failure.partial,
+        next=next_ or failure.next,
     )
+    made.falls_back = failure.falls_back
+    return made
 
 
 def _span(seconds: float) -> str:

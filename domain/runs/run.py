@@ -38,6 +38,7 @@ from domain.runs.budget import Spent, spend
 from domain.runs.conversation import CallRequest, Usage
 from domain.runs.hand_over import comes_from_outside
 from domain.runs.inputs import InputKind
+from domain.runs.malformed import counted
 from domain.tools.results import Outcome
 
 if TYPE_CHECKING:
@@ -136,8 +137,10 @@ class Run:
     """A run as its facts tell it: the present in detail, the past as sums.
 
     `incoming` is the position read in the session's incoming stream, `ordinal` the count of
-    answered model steps, `unknown` the calls whose effect nobody can tell, `stuck` what
-    keeps it from going on, `stucks` how often that was found.
+    answered model steps, `asked` the model that was asked last, `fell_back` the turn in which
+    the other one was asked last, `malformed` the steps in a row whose calls were none,
+    `unknown` the calls whose effect nobody can tell, `stuck` what keeps it from going
+    on, `stucks` how often that was found.
     """
 
     version: int = 0
@@ -159,6 +162,9 @@ class Run:
     stop: StopRequested | None = None
     check: CheckCompleted | None = None
     compacted: ContextCompacted | None = None
+    asked: str = ""
+    fell_back: int = 0
+    malformed: int = 0
     items_done: int = 0
     stuck: RunStuck | None = None
     stucks: int = 0
@@ -228,7 +234,7 @@ def _evolve_compacted(run: Run, fact: ContextCompacted) -> Run:
 def _evolve_turn(run: Run, fact: Fact) -> Run:
     match fact:
         case TurnStarted():
-            return replace(run, turn=fact, step=None)
+            return replace(run, turn=fact, step=None, malformed=0)
         case TurnCompleted():
             return replace(run, turns_done=fact.turn, incoming=fact.incoming)
         case ModelRequested() | ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
@@ -285,6 +291,8 @@ def _evolve_model(run: Run, fact: ModelFact) -> Run:
         case ModelRequested():
             spent = run.spent.model_copy(update={"steps": run.spent.steps + 1})
             at = replace(at, requested=(*at.requested, fact), open=fact, failed=None)
+            fell = fact.turn if fact.fallback_from else run.fell_back
+            run = replace(run, asked=fact.model, fell_back=fell)
             return replace(run, step=at, incoming=fact.incoming, spent=spent)
         case ModelResponded():
             calls = tuple(CallState(call) for call in fact.calls)
@@ -316,6 +324,8 @@ def _evolve_failed(run: Run, at: StepState, fact: ModelFailed | ModelLost, reser
 
 def _failed_once(at: StepState, fact: ModelFailed | ModelLost) -> StepState:
     """Count a failure of the step; one for want of capacity is a wait."""
+    if isinstance(fact, ModelFailed) and fact.disposition == "fallback":
+        return replace(at, failures=0, waits=0, waited=0.0)
     if isinstance(fact, ModelFailed) and fact.disposition == "capacity":
         waited = at.waited + (fact.retry_after or 0.0)
         return replace(at, failures=0, waits=at.waits + 1, waited=waited)
@@ -334,6 +344,8 @@ def _evolve_call(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> Ru
     if isinstance(fact, CallUnknown):
         return replace(run, unknown=(*run.unknown, fact))
     if isinstance(fact, CallSettled):
+        outcomes = [call.outcome for call in calls]
+        run = replace(run, malformed=counted(run.malformed, outcomes))
         run = replace(run, spent=run.spent.model_copy(update={"calls": run.spent.calls + 1}))
     return _close_unknown(run, fact)
 

@@ -197,7 +197,7 @@ def _call(position: int, call: ScriptCall, earlier: Earlier) -> CallRequest:
 
 def scripted_failure(failure: ScriptFailure) -> ModelFailure:
     """Build the failure that a step declares."""
-    return ModelFailure(
+    made = ModelFailure(
         failure.code,
         "the script says that this request fails",
         failure.disposition,
@@ -205,6 +205,8 @@ def scripted_failure(failure: ScriptFailure) -> ModelFailure:
         partial=failure.partial,
         next="remove `fail` from the step where this is not meant",
     )
+    made.falls_back = True
+    return made
 
 
 def unmet_expectations(expect: Expect, request: ModelRequest) -> list[str]:

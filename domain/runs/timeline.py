@@ -13,6 +13,7 @@ from domain.events import (
     CallUnknown,
     CheckCompleted,
     ContextCompacted,
+    ContinuationDropped,
     Fact,
     FindingRecorded,
     FindingsClaimed,
@@ -324,6 +325,9 @@ def _people(fact: Fact) -> _Said | None:
         case StopRequested():
             reason = f": {short(fact.reason)}" if fact.reason else ""
             return 0, f"stop asked for by {fact.by}{reason}", "", None
+        case ContinuationDropped():
+            answers = "an answer" if fact.answers == 1 else f"{fact.answers} answers"
+            return 1, f"the other model is not given the reasoning of {answers}", "", None
         case ContextCompacted():
             by = "by its model" if fact.model else "from the record"
             until = f"up to turn {fact.through_turn} step {fact.through_step}"

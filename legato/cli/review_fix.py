@@ -12,7 +12,7 @@ from domain.runs.run import OPEN, Status
 from legato.cli.console import Call, json_option, run_async
 from legato.cli.ending import ending_json
 from legato.cli.follow import INTERRUPTED, followed, interruption, page_of
-from legato.cli.run import MODEL_HELP, SKILL_HELP, Limits, budget_of, limit_options
+from legato.cli.run import FALLBACK_HELP, MODEL_HELP, SKILL_HELP, Limits, budget_of, limit_options
 from legato.cli.screens.change import change_screen
 from legato.cli.screens.ending import ending_screen
 from legato.cli.spelling import spelled
@@ -46,6 +46,7 @@ class ReviewFixOptions(Limits):
 
     path: str
     model: str
+    fallback: str
     checks: tuple[str, ...]
     skills: tuple[str, ...]
     message: str
@@ -59,6 +60,7 @@ class ReviewFixOptions(Limits):
 @click.command("review-fix")
 @click.argument("path", default=".")
 @click.option("--model", "-m", default="", help=MODEL_HELP)
+@click.option("--fallback", default="", metavar="MODEL", help=FALLBACK_HELP)
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="A command that must pass.")
 @click.option("--message", default="", metavar="TEXT", help="What to look at above all.")
 @click.option("--in-place", is_flag=True, help="Work on the tree itself; nothing is committed.")
@@ -84,6 +86,7 @@ def review_fix_command(call: Call, **given: Unpack[ReviewFixOptions]) -> int:
     asked = Asked(
         path=given["path"],
         model=given["model"],
+        fallback=given["fallback"],
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
         max_wait=given["max_wait"],

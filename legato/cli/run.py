@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 MODEL_HELP = "Which model: anthropic:NAME, openai:NAME, ollama:NAME, URL#NAME, script:FILE, ..."
+FALLBACK_HELP = "The model that is asked where the first one cannot answer."
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
 
 _COUNT = click.IntRange(0, MOST)
@@ -47,6 +48,7 @@ class RunOptions(Limits):
     message: str
     workspace: str
     model: str
+    fallback: str
     profile: str | None
     checks: tuple[str, ...]
     fixers: tuple[str, ...]
@@ -89,6 +91,7 @@ def limit_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.argument("message", default="")
 @click.option("--workspace", "-w", default="", metavar="PATH", help="The folder it works in.")
 @click.option("--model", "-m", default="", help=MODEL_HELP)
+@click.option("--fallback", default="", metavar="MODEL", help=FALLBACK_HELP)
 @click.option("--profile", type=click.Choice([p.value for p in Profile]), help="Its authority.")
 @click.option("--reader", "profile", flag_value=Profile.READER.value, help="--profile reader")
 @click.option("--writer", "profile", flag_value=Profile.WRITER.value, help="--profile writer")
@@ -111,6 +114,7 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         role=given["agent"],
         message=given["message"],
         model=absolute_model(given["model"]),
+        fallback=absolute_model(given["fallback"]),
         profile=None if profile is None else Profile(profile),
         workspace=absolute(given["workspace"]),
         checks=given["checks"],

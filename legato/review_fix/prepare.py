@@ -44,6 +44,7 @@ class Asked:
     skills: tuple[str, ...] | None = None
     focus: str = ""
     max_tokens: int = 4096
+    fallback: str = ""
     max_wait: float = MOST_WAIT
     in_place: bool = False
     attended: bool = True
@@ -149,6 +150,7 @@ def begin(home: Path, run_id: str, prepared: Prepared) -> tuple[AgentRequest, Tr
         role=REVIEW_FIX,
         message=asked.focus,
         model=absolute_model(asked.model),
+        fallback=absolute_model(asked.fallback),
         workspace=tree.workspace if tree is not None else str(workspace.folder),
         stores=str(workspace.stores),
         checks=workspace.checks,
