@@ -45,6 +45,7 @@ _OF_RUN: dict[str, _OfRun] = {
     "model.failed": stepping.failed,
     "model.lost": stepping.lost,
     "model.discarded": stepping.discarded,
+    "context.compacted": stepping.compacted,
     "call.intended": stepping.intended,
     "call.unknown": stepping.unknown,
     "call.settled": stepping.settled,
@@ -61,7 +62,7 @@ _OF_SESSION: dict[str, _OfSession] = {
 DECODED = frozenset(_OF_RUN) | frozenset(_OF_SESSION)
 """The types whose bodies are looked at; of all others only type and version are."""
 
-_STEPS = frozenset(name for name in _OF_RUN if name.startswith("model."))
+_STEPS = frozenset(name for name in _OF_RUN if name.startswith(("model.", "context.")))
 _CALLS = frozenset(name for name in _OF_RUN if name.startswith("call."))
 _INPUTS = frozenset(name for name in _OF_RUN if name.startswith("input."))
 _ITEMS = frozenset({"turn.started", "check.completed", "item.completed"})

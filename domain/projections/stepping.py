@@ -109,6 +109,12 @@ def discarded(tables: Tables, run: RunRow, event: Sequenced) -> None:
     _count(tables, (run, step), event.at, event.body["usage"], _NOTHING)
 
 
+def compacted(tables: Tables, run: RunRow, event: Sequenced) -> None:
+    """Count what a summary of the conversation used, with the step that it makes room for."""
+    step = _step(tables, run, event.body)
+    _count(tables, (run, step), event.at, event.body["usage"], _NOTHING)
+
+
 def _reserved(step: StepRow, n: int) -> _Reserved:
     """Give what a request of the step reserved: tokens and cost."""
     if n == step.last_n:

@@ -34,6 +34,8 @@ HAND_OVER: dict[str, Tell] = {
     "model.failed": Tell.NOTHING,
     "model.lost": Tell.NOTHING,
     "model.discarded": Tell.NOTHING,
+    "continuation.dropped": Tell.NOTHING,
+    "context.compacted": Tell.NOTHING,
     "call.intended": Tell.NOTHING,
     "call.unknown": Tell.NOTHING,
     "call.settled": Tell.NOTHING,
