@@ -10,6 +10,7 @@ from ledger.connect import close_ledger, open_ledger
 from legato.embedded import Status, stack_status
 
 from .finding import Finding, Grade, fail
+from .lists import examine_lists
 from .machine import examine_machine
 from .open_runs import examine_runs
 from .serving import examine_postgres, examine_stack
@@ -40,6 +41,7 @@ async def _inside(settings: Settings, status: StackStatus) -> list[Finding]:
         at, grace = status.temporal_address, timedelta(seconds=settings.grace)
         runs = await examine_runs(ledger, at, settings.temporal_namespace, grace)
         trees = await examine_trees(ledger, settings.home)
-        return [await examine_postgres(ledger), *runs, *trees]
+        lists = await examine_lists(ledger)
+        return [await examine_postgres(ledger), lists, *runs, *trees]
     finally:
         await close_ledger(ledger)
