@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ledger.verify_feed import check_feed
 from ledger.verify_report import Check, Pass, Problem, VerifyReport
+from ledger.verify_rows import check_rows
 from ledger.verify_streams import check_streams
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ledger.anchors import Anchor
     from ledger.connect import Ledger
 
-CHECKS: tuple[Check, ...] = (check_streams, check_feed)
+CHECKS: tuple[Check, ...] = (check_streams, check_feed, check_rows)
 """What is checked of every ledger, in this order."""
 
 

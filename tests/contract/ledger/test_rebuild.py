@@ -16,6 +16,7 @@ from ledger.projections.catch_up import catch_up
 from ledger.projections.check import check_rows
 from ledger.projections.rebuild import rebuild
 from ledger.sequence import sequence_once
+from ledger.verify import verify
 from tests.support.histories import runs
 from tests.support.ledger import PERSON, Server, connected, live_in, opened, wipe
 from tests.support.projections import all_rows, project_to_the_end, told_anew
@@ -76,6 +77,28 @@ async def test_a_rebuild_names_what_was_tampered_with_and_mends_it(
     assert checked.differing == done.differing
     assert await all_rows(ledger) == await told_anew(ledger)
     assert (await check(ledger)).differences == 0
+
+
+async def test_verification_names_a_row_that_was_changed_until_it_is_rebuilt(
+    url: str, ledger: Ledger
+) -> None:
+    await live_in(ledger)
+    await catch_up(ledger, within=10)
+    sound = await verify(ledger)
+    async with connected(url) as connection:
+        await connection.execute(TAMPERED["run"])
+    tampered = await verify(ledger)
+
+    await rebuild(ledger)
+
+    assert sound.ok, sound.problems
+    assert sound.checked["rows"] >= 20
+    assert [(one.stream, one.what) for one in tampered.problems] == [
+        ("projection.run", "row run (run-one-aaaa1111) differs in tokens")
+    ]
+    assert tampered.problems[0].version == sound.checked["numbers"]
+    assert "ledger rebuild" in tampered.problems[0].next
+    assert (await verify(ledger)).ok
 
 
 async def test_rows_that_were_dropped_are_made_anew(url: str, ledger: Ledger) -> None:
