@@ -13,7 +13,7 @@ from domain.errors import Kind, LegatoError, bug, refused
 from domain.events import Fact, Use, event_id
 from ledger.blobs import put_blob
 from ledger.encode import KEY_ID, Row, row_of, same_digest
-from ledger.statement import MOST, statement, values
+from ledger.statement import MOST, Single, statement, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,7 +88,7 @@ async def append(ledger: Ledger, author: Author, *parts: Part) -> Appended:
                 if row.blob is not None:
                     await put_blob(ledger, row.blob)
         if len(parts) == 1 and 0 < len(rows[0]) <= MOST:
-            return await _append_one(ledger, parts[0], rows[0])
+            return await _append_to_one(ledger, parts[0], rows[0])
         return await _append_many(ledger, parts, rows)
     except asyncpg.UniqueViolationError:
         return await _resolve(ledger, parts, None)
@@ -137,7 +137,21 @@ def closed_error(stream: str) -> LegatoError:
     )
 
 
-async def _append_one(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Appended:
+async def _append_to_one(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Appended:
+    """Append by a statement of its own, or with others where those are on their way already."""
+    if len(rows) == 1 and ledger.together.must_wait():
+        single = Single(part.stream, part.expected, rows[0], _after_end(part))
+        head = await ledger.together.join(ledger.pool, single)
+        if head is not None:
+            return Appended({part.stream: head})
+    ledger.together.begin()
+    try:
+        return await _append_alone(ledger, part, rows)
+    finally:
+        ledger.together.end(ledger.pool)
+
+
+async def _append_alone(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Appended:
     given = values(part.stream, part.expected, rows, after_end=_after_end(part))
     for _ in range(_TRIES):
         done = await ledger.pool.fetch(statement(len(rows)), *given)

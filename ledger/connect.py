@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -12,6 +12,7 @@ import asyncpg
 
 from domain.errors import LegatoError, problems
 from ledger.connections import Connections
+from ledger.together import Together
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -49,10 +50,11 @@ _SILENT = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 
 @dataclass(frozen=True)
 class Ledger:
-    """An open ledger: its connections and the key under which content is compared."""
+    """An open ledger: its connections, the key under which content is compared, what waits."""
 
     pool: Connections
     secret: bytes
+    together: Together = field(default_factory=Together)
 
 
 @contextmanager

@@ -1,16 +1,16 @@
-"""The statement that appends to one stream: its head moves and its events are there, or neither."""
+"""The statements that append: a head moves and its events are there, or neither."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ledger.encode import KEY_ID
+from ledger.encode import KEY_ID, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ledger.encode import Row
 
 MOST = 6
 """Events that one statement takes: each link of the chain is computed once more for each after."""
@@ -85,3 +85,40 @@ def values(
             *(row.codec, row.blobs, row.commit, row.same),
         )
     return given
+
+
+@dataclass(frozen=True)
+class Single:
+    """One fact for one stream, by itself."""
+
+    stream: str
+    expected: int | None
+    row: Row
+    after_end: bool
+
+
+TOGETHER = "select * from ledger.append_each($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"
+"""Appends one fact to each of several streams, and gives the heads of those that took theirs."""
+
+
+def values_together(singles: Sequence[Single]) -> list[object]:
+    """Give the values of `TOGETHER`, in the order of streams, in which heads are locked."""
+    ordered = sorted(singles, key=lambda each: each.stream.encode())
+    rows = [each.row for each in ordered]
+    return [
+        [each.stream for each in ordered],
+        [each.expected for each in ordered],
+        [each.after_end for each in ordered],
+        [row.closes for row in rows],
+        [row.correlation for row in rows],
+        [row.event_id for row in rows],
+        [row.type for row in rows],
+        [row.schema_version for row in rows],
+        [row.envelope for row in rows],
+        [row.body for row in rows],
+        [row.codec for row in rows],
+        KEY_ID,
+        [row.blobs for row in rows],
+        [row.commit for row in rows],
+        [row.same for row in rows],
+    ]
