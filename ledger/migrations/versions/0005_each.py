@@ -2,10 +2,10 @@
 
 from ledger.migrations.run_sql import run_sql
 
-revision = "0004_each"
-down_revision = "0003_live"
+revision = "0005_each"
+down_revision = "0004_projections"
 
 
 def upgrade() -> None:
     """Run the file."""
-    run_sql("0004_each.sql")
+    run_sql("0005_each.sql")

@@ -13,7 +13,6 @@ from tests.support import facts
 from tests.support.ledger import PERSON
 
 if TYPE_CHECKING:
-
     from ledger.connect import Ledger
     from ledger.together import Together
 
@@ -85,9 +84,8 @@ async def test_facts_of_one_stream_stand_one_after_the_other(ledger: Ledger) -> 
     )
 
     stored = await read_stream(ledger, STREAMS[0])
-    assert sorted(event.event_id for event in stored) == sorted(
-        f"message.accepted:{name}" for name in names
-    )
+    assert len(stored) == len(names)
+    assert all(facts.message(name) in [event.fact for event in stored] for name in names)
     assert [event.version for event in stored] == list(range(1, 21))
     assert at_rest(ledger.together)
 
@@ -95,10 +93,9 @@ async def test_facts_of_one_stream_stand_one_after_the_other(ledger: Ledger) -> 
 async def test_a_writer_that_gives_up_while_it_waits_holds_nobody_up(ledger: Ledger) -> None:
     await begun(ledger)
     tasks = [
-        asyncio.create_task(append(ledger, PERSON, Part(s, (facts.message("m"),))))
-        for s in STREAMS
+        asyncio.create_task(append(ledger, PERSON, Part(s, (facts.message("m"),)))) for s in STREAMS
     ]
-    while not ledger.together.waiting:
+    while not ledger.together.waiting:  # noqa: ASYNC110 - the loop is let go on
         await asyncio.sleep(0)
     tasks[-1].cancel()
 
