@@ -2,10 +2,10 @@
 
 from ledger.migrations.run_sql import run_sql
 
-revision = "0005_each"
-down_revision = "0004_projections"
+revision = "0006_each"
+down_revision = "0005_pace"
 
 
 def upgrade() -> None:
     """Run the file."""
-    run_sql("0005_each.sql")
+    run_sql("0006_each.sql")
