@@ -1,0 +1,150 @@
+"""SIGKILL of the worker at random moments: no effect of class `once` ever happens twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from domain.events import CallSettled, CallUnknown, InputAsked
+from domain.runs.unknown import HAPPENED, NOT_HAPPENED
+from domain.tools.results import Tag
+from ledger.accept import accept_answer
+from tests.support.rig import PERSON, kept_alive
+from tests.support.trust import all_holds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from domain.events import Fact
+    from domain.runs.run import Run
+    from tests.support.rig import Rig
+
+AT_ONCE = 4
+EFFECTS = 12
+LONGEST = 6.0
+"""Seconds at most from one kill to the next."""
+
+
+def steps(counter: Path, name: str) -> str:
+    """A run of so many effects, one after the other."""
+    asked = [
+        {"path": str(counter), "text": f"{name}-{n}", "sleep_seconds": 0.1} for n in range(EFFECTS)
+    ]
+    calls = [{"calls": [{"tool": "count_once", "arguments": each}]} for each in asked]
+    return json.dumps({"steps": [*calls, {"text": "done"}]})
+
+
+@dataclass
+class Tally:
+    """What is counted over all runs."""
+
+    kills: int = 0
+    answers: int = 0
+
+
+async def killing(rig: Rig, chance: random.Random, tally: Tally, kills: int) -> None:
+    """Kill the newest worker so many times, at random moments of its life."""
+    while tally.kills < kills:
+        await asyncio.sleep(chance.uniform(0.2, LONGEST))
+        worker = rig.workers[-1]
+        if worker.process.poll() is None:
+            worker.process.kill()
+            tally.kills += 1
+            await asyncio.to_thread(worker.process.wait)
+
+
+async def answering(rig: Rig, run_id: str, counter: Path, tally: Tally) -> None:
+    """Answer each question truly, as a person who looks outside, until the run has ended."""
+    answered: set[str] = set()
+    while (run := await rig.run(run_id)).ended is None:
+        for question in (q.asked for q in run.inputs if q.settled is None):
+            if question.input_id in answered:
+                continue
+            seen = text_of(run, question) in outside(counter)
+            answer = HAPPENED if seen else NOT_HAPPENED
+            await accept_answer(
+                rig.ledger, PERSON, run_id, f"a-{time.monotonic_ns()}", question.input_id, answer,
+                owner=True,
+            )  # fmt: skip
+            answered.add(question.input_id)
+            tally.answers += 1
+        await asyncio.sleep(0.2)
+
+
+def text_of(run: Run, question: InputAsked) -> str:
+    """Find which effect a question is about, by the arguments of the call it names."""
+    assert run.step is not None
+    arguments = json.loads(run.step.calls[question.position].request.arguments)
+    return str(arguments["text"])
+
+
+def outside(counter: Path) -> list[str]:
+    """Read which effects happened outside."""
+    return counter.read_text().split()
+
+
+async def survive(rig: Rig, kills: int) -> None:
+    """Keep runs going under kills, then compare the record with what happened outside."""
+    seed = int(os.environ.get("PYTEST_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
+    sys.stderr.write(f"\nrandom kills: seed {seed}\n")
+    counter = rig.folder / "outside.txt"
+    counter.write_text("")
+    tally = Tally()
+    alive = kept_alive(rig)
+    await asyncio.sleep(0)
+    attack = asyncio.create_task(killing(rig, random.Random(seed), tally, kills))  # noqa: S311 - printed, so that it can be played again
+    ran: list[str] = []
+    while tally.kills < kills:
+        batch = [
+            await rig.launch(model=rig.script(steps(counter, f"{len(ran)}-{n}")))
+            for n in range(AT_ONCE)
+        ]
+        ran += batch
+        await asyncio.gather(*(answering(rig, run_id, counter, tally) for run_id in batch))
+    await attack
+    alive.cancel()
+    sys.stderr.write(f"{tally.kills} kills, {len(ran)} runs, {tally.answers} questions answered\n")
+    await compare(rig, ran, counter)
+
+
+async def compare(rig: Rig, ran: list[str], counter: Path) -> None:
+    """Started = finished = ledger; effects outside = those that the record holds for happened."""
+    happened = Counter(outside(counter))
+    assert [text for text, times in happened.items() if times > 1] == [], "done twice"
+    facts: list[Fact] = []
+    for run_id in ran:
+        assert (await rig.run(run_id)).status == "completed"
+        facts += await rig.facts(run_id)
+    settled = [fact for fact in facts if isinstance(fact, CallSettled)]
+    assert len(settled) == len(ran) * EFFECTS
+    assert len([s for s in settled if s.outcome.tag is Tag.OK]) == happened.total()
+    absent = [s for s in settled if s.outcome.code == "effect_absent"]
+    assert len(settled) == happened.total() + len(absent)
+    asked = [fact for fact in facts if isinstance(fact, InputAsked)]
+    assert len(asked) == len([fact for fact in facts if isinstance(fact, CallUnknown)])
+    await all_holds(rig)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_25_kills_at_random_moments_repeat_no_effect_and_leave_none_unclear(
+    rig: Rig,
+) -> None:
+    await survive(rig, 25)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(4 * 3600)
+async def test_500_kills_at_random_moments_repeat_no_effect_and_leave_none_unclear(
+    rig: Rig,
+) -> None:
+    await survive(rig, 500)
