@@ -13,16 +13,17 @@ from activities.record import Record, accepted_of, attach, author_of, refresh
 from activities.run_tool import advance
 from activities.stop_commands import stop_commands
 from domain.events import RunEnded
-from domain.runs.closing import following, left_open
+from domain.ids import run_stream
+from domain.runs.closing import following, left_open, stop_status
 from domain.runs.malformed import MALFORMED_CALLS, SAID
 from domain.runs.position import TOO_LARGE
 from domain.runs.steps import CloseInput, CloseResult, Ending, Written
 from domain.runs.views import final_card
-from ledger.append import Part, TakenError, VersionConflictError, append
-from ledger.closing import closing_parts
+from ledger.closing import append_end, closing_parts
 
 if TYPE_CHECKING:
     from activities.world import World
+    from ledger.append import Part
 
 CloseRun = Callable[[CloseInput], Awaitable[CloseResult]]
 
@@ -39,11 +40,9 @@ def make_close_run(world: World) -> CloseRun:
             record = await refresh(world.ledger, world.records, arg.run_id)
         while record.run.ended is None:
             world.kill("before:run.ended")
-            try:
-                parts = _parts(world, record, arg.ending)
-                await append(world.ledger, author_of(record, causation()), *parts)
-            except (VersionConflictError, TakenError):
-                pass
+            parts = await _parts(world, record, arg.ending)
+            author = author_of(record, causation())
+            await append_end(world.ledger, author, run_stream(arg.run_id), parts)
             world.kill("after:run.ended")
             record = await refresh(world.ledger, world.records, arg.run_id)
         written = Written(first, record.run.version, record.head)
@@ -62,20 +61,22 @@ async def _end_begun(world: World, record: Record, run_id: str) -> None:
             await advance(world, record, asked)
 
 
-def _parts(world: World, record: Record, ending: Ending) -> tuple[Part, ...]:
+async def _parts(world: World, record: Record, ending: Ending) -> tuple[Part, ...]:
     """Decide the whole end on what the record says now; all heads are asserted."""
     accepted, run = accepted_of(record), record.run
     by = run.stop.by if run.stop is not None and ending.status == "stopped" else ending.by
+    status, reason = stop_status(run, ending.status, ending.reason)
     ended = RunEnded(
-        status=ending.status,
-        reason=ending.reason,
+        status=status,
+        reason=reason,
         by=by,
         message=_message(record, ending),
         items_done=run.items_done,
     )
     left = left_open(run, world.registry.specs)
     after = following(run, accepted, record.incoming, stopped=ending.status == "stopped")
-    return closing_parts(run, accepted, (*left, ended), after, record.incoming_version)
+    read = record.incoming_version
+    return await closing_parts(world.ledger, run, accepted, (*left, ended), after, read)
 
 
 def _message(record: Record, ending: Ending) -> str:

@@ -109,8 +109,8 @@ async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
             record.incoming[stored.version] = stored.fact
         record.incoming_version = stored.version
     texts = record.texts
-    first = fresh[0].fact if fresh else None
-    if not known and isinstance(first, RunAccepted) and first.n > 1:
+    first = next((one.fact for one in fresh if isinstance(one.fact, RunAccepted)), None)
+    if not known and first is not None and first.n > 1:
         record.earlier = await read_earlier(ledger, first)
         tell_earlier(record.transcript, record.earlier, texts)
     for stored in fresh:
@@ -170,9 +170,10 @@ async def _read_new(
         mark = (stream, record.run.version - 1), (session, record.incoming_version)
         return await read_both(ledger, *mark)
     fresh = await read_stream(ledger, stream)
-    if not fresh or not isinstance(fresh[0].fact, RunAccepted):
+    begun = next((one.fact for one in fresh if isinstance(one.fact, RunAccepted)), None)
+    if begun is None:
         return fresh, ()
-    return fresh, await read_stream(ledger, incoming_stream(fresh[0].fact.session))
+    return fresh, await read_stream(ledger, incoming_stream(begun.session))
 
 
 async def _read_definition(ledger: Ledger, record: Record) -> None:

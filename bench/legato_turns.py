@@ -54,7 +54,10 @@ async def start(cluster: Cluster, door: Door, request: AgentRequest) -> Started:
     wanted = Launch(
         new_id(), Entry.HAND, with_stores(door.settings, request), home_queue(door.settings)
     )
-    accepted, _ = await dispatch(door.ledger, door.author(wanted.run_id, wanted.run_id), wanted)
+    begun = await dispatch(door.ledger, door.author(wanted.run_id, wanted.run_id), wanted)
+    accepted = begun.accepted
+    if accepted is None:
+        raise RuntimeError("a run with a slot of its own begins at once")
     to = HandOver(cluster.client, door.ledger, door.settings.most_events)
     await hand_over(to, accepted, event_id(accepted), accepted.run_id)
     return Started(accepted.run_id, cluster.client.get_workflow_handle(accepted.workflow_id))

@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from domain.agents.definition import RuntimeConfig
-from domain.agents.request import AgentRequest
+from domain.asked_events import Asked, Entry, RunAccepted, RunJoined, RunQueued
 from domain.codec import Json, canonical, decode_object
 from domain.errors import bug
 from domain.event import AtCall, AtRequest, AtStep, Event, Use
 from domain.runs.conversation import CallRequest, Native, Text, Usage
 from domain.runs.inputs import How, Question
 from domain.runs.sequence import Item
-from domain.slot_events import SessionReleased, SessionTaken, SlotReleased, SlotTaken
+from domain.slot_events import (
+    Decision,
+    OnCollision,
+    SessionReleased,
+    SessionTaken,
+    SlotCollided,
+    SlotLeft,
+    SlotReleased,
+    SlotTaken,
+)
 from domain.tools.results import Outcome
 from domain.watch_events import RunHealed, RunReconciled, RunStuck
-
-
-class Entry(StrEnum):
-    """How a run was started: recorded, never a role, never changes the definition."""
-
-    SCHEDULE = "schedule"
-    HAND = "hand"
-    BACKGROUND = "background"
-    CHAT = "chat"
-    CONVERTED = "converted_chat"
-    API = "api"
-
-
-class RunAccepted(Event):
-    """A run was accepted: from here on it happens or is shown as stuck.
-
-    `incoming` is where the session's incoming stream stood; `resumes` the run it goes on
-    from, "" where it goes on from none. `principal` is who asked for it and answers for
-    what it does; "" stands in runs of earlier versions.
-    """
-
-    use: ClassVar[Use] = Use.SAME
-    type: Literal["run.accepted"] = "run.accepted"
-    run_id: str
-    workflow_id: str
-    agent: str
-    entry: Entry
-    workspace: str
-    session: str
-    slot: str
-    n: int
-    queue: str
-    request: AgentRequest
-    incoming: int = 0
-    resumes: str = ""
-    principal: str = ""
 
 
 class RunAttached(Event):
@@ -264,8 +236,11 @@ class InputLate(Event):
     by: str
 
 
+Cause: TypeAlias = Literal["stop_requested", "superseded"]
+
+
 class StopRequested(Event):
-    """A person or a rule wants the run to end now."""
+    """A person or a rule wants the run to end now; `cause` is the code of why."""
 
     keys: ClassVar[tuple[str, ...]] = ("submission",)
     use: ClassVar[Use] = Use.SAME
@@ -273,6 +248,7 @@ class StopRequested(Event):
     submission: str
     reason: str
     by: str
+    cause: Cause = "stop_requested"
 
 
 class RunWaiting(Event):
@@ -384,7 +360,9 @@ class ReceiptWritten(AtCall):
 
 
 Fact: TypeAlias = (
-    RunAccepted
+    RunQueued
+    | RunJoined
+    | RunAccepted
     | RunAttached
     | RunDefined
     | RunRefused
@@ -414,6 +392,8 @@ Fact: TypeAlias = (
     | RunReconciled
     | MessageAccepted
     | SlotTaken
+    | SlotCollided
+    | SlotLeft
     | SlotReleased
     | SessionTaken
     | SessionReleased
@@ -474,15 +454,24 @@ def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
 
 
 __all__ = [  # those that stand in other modules; the union is whole here
+    "Asked",
     "AtCall",
     "AtRequest",
     "AtStep",
+    "Decision",
+    "Entry",
     "Event",
+    "OnCollision",
+    "RunAccepted",
     "RunHealed",
+    "RunJoined",
+    "RunQueued",
     "RunReconciled",
     "RunStuck",
     "SessionReleased",
     "SessionTaken",
+    "SlotCollided",
+    "SlotLeft",
     "SlotReleased",
     "SlotTaken",
     "Use",

@@ -16,15 +16,17 @@ from domain.events import (
     InputLate,
     InputSettled,
     MessageAccepted,
+    RunEnded,
     StopRequested,
     event_id,
 )
 from domain.ids import incoming_stream, run_stream
 from domain.runs.inputs import CLOCK, How, InputKind, check_answer
-from domain.runs.run import InputState, Run, fold
+from domain.runs.run import InputState, Run, Status, evolve, fold
 from domain.runs.unknown import AGAIN, settled_by_person
-from ledger.append import Part, TakenError, append, closed_error
-from ledger.reads import clock, read_event, read_stream
+from ledger.append import Part, TakenError, VersionConflictError, append, closed_error
+from ledger.closing import Parts, leave
+from ledger.reads import clock, read_event, read_slot, read_stream
 
 if TYPE_CHECKING:
     from domain.errors import LegatoError
@@ -77,9 +79,9 @@ async def accept_message(
     if not text.strip():
         raise refused("message_empty", "the message is empty", next="send some text")
     run, _ = await load_run(ledger, run_id)
-    if run.accepted is None:
+    if run.asked_for is None:
         raise closed_error(run_stream(run_id))
-    stream = incoming_stream(run.accepted.session)
+    stream = incoming_stream(run.asked_for.session)
     fact = MessageAccepted(submission=submission, text=text, later=later, run_id=run_id)
     deaf = run.stop is not None and run.ended is None and not later
     if deaf and await read_event(ledger, stream, event_id(fact)) is None:
@@ -100,13 +102,33 @@ def _stopping(run_id: str) -> LegatoError:
 async def accept_stop(
     ledger: Ledger, author: Author, run_id: str, submission: str, reason: str
 ) -> Accepted:
-    """Accept a stop; raises `run_not_found`, `submission_invalid`, and `run_closed` at the end."""
+    """Accept a stop; one of a run that waits in its slot's line ends it in the same append.
+
+    Raises `run_not_found`, `submission_invalid`, and `run_closed` at the end.
+    """
     _check_submission(submission)
-    run, _ = await load_run(ledger, run_id)
     fact = StopRequested(submission=submission, reason=reason, by=author.actor)
     stream = run_stream(run_id)
-    appended = await append(ledger, author, Part(stream, (fact,)))
-    return _accepted(run, stream, fact, appended)
+    while True:
+        run, _ = await load_run(ledger, run_id)
+        if not run.in_line or run.queued is None:
+            appended = await append(ledger, author, Part(stream, (fact,)))
+            return _accepted(run, stream, fact, appended)
+        parts = Parts()
+        ended = RunEnded(
+            status=Status.STOPPED.value,
+            reason="stop_requested",
+            by=author.actor,
+            message=reason,
+            items_done=0,
+        )
+        slot = await read_slot(ledger, run.queued.slot)
+        if not await leave(ledger, parts, slot, run_id, fact, ended):
+            continue
+        with suppress(VersionConflictError, TakenError):
+            appended = await append(ledger, author, *parts.made())
+            stopped = evolve(evolve(run, fact), ended)
+            return Accepted(stopped, stream, event_id(fact), appended.heads[stream][0] - 1)
 
 
 async def accept_answer(  # noqa: PLR0913 - a submission's own parts

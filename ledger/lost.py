@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from domain.errors import bug
 from domain.events import MessageAccepted, RunAccepted, RunEnded
 from domain.ids import incoming_stream, run_stream
-from domain.runs.closing import following, left_open
+from domain.runs.closing import following, left_open, stop_status
 from domain.runs.run import Run, Status, fold
-from ledger.append import TakenError, VersionConflictError, append
-from ledger.closing import closing_parts
+from ledger.closing import append_end, closing_parts
 from ledger.reads import read_both, read_event
 
 if TYPE_CHECKING:
@@ -40,8 +38,7 @@ async def end_lost(ledger: Ledger, author: Author, seen: Run, reason: str) -> Ru
         run, parts = await _decide(ledger, run_id, reason)
         if not parts or run.temporal_runs != seen.temporal_runs:
             return run
-        with suppress(VersionConflictError, TakenError):
-            await append(ledger, author, *parts)
+        await append_end(ledger, author, run_stream(run_id), parts)
     raise bug("end_not_taken", f"the end of run {run_id} was refused {_TRIES} times")
 
 
@@ -55,18 +52,18 @@ async def _decide(ledger: Ledger, run_id: str, reason: str) -> tuple[Run, tuple[
     run = fold([event.fact for event in own])
     if run.ended is not None:
         return run, ()
-    return run, _parts(run, first.fact, incoming, reason)
+    return run, await _parts(ledger, run, first.fact, incoming, reason)
 
 
-def _parts(
-    run: Run, accepted: RunAccepted, incoming: Sequence[Stored], reason: str
+async def _parts(
+    ledger: Ledger, run: Run, accepted: RunAccepted, incoming: Sequence[Stored], reason: str
 ) -> tuple[Part, ...]:
     """End it as an activity would, without the tools: what was under way becomes unknown."""
-    status, stop = Status.LOST, run.stop
+    status, stop = Status.LOST.value, run.stop
     if not run.temporal_runs:
-        status, reason = Status.STOPPED, NEVER_STARTED
+        status, reason = stop_status(run, Status.STOPPED.value, NEVER_STARTED)
     ended = RunEnded(
-        status=status.value,
+        status=status,
         reason=reason,
         by=stop.by if stop is not None else "system",
         message=stop.reason if stop is not None else "",
@@ -77,4 +74,4 @@ def _parts(
     }
     after = following(run, accepted, messages, stopped=stop is not None)
     read = incoming[-1].version if incoming else 0
-    return closing_parts(run, accepted, (*left_open(run, {}), ended), after, read)
+    return await closing_parts(ledger, run, accepted, (*left_open(run, {}), ended), after, read)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from domain.codec import Json, decode_object
 from domain.errors import bug
-from domain.events import Fact, decode
+from domain.events import Fact, SlotTaken, decode
+from domain.ids import slot_stream
+from domain.runs.slots import fold_slot
 from ledger.blobs import blob_id, unpack
 from ledger.encode import plain_body
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
+    from domain.runs.slots import Slot
     from ledger.connect import Ledger
 
 COLUMNS = """e.stream_id, e.version, e.event_id, e.order_key, e.pos, e.type, e.schema_version,
@@ -25,6 +28,8 @@ COLUMNS = """e.stream_id, e.version, e.event_id, e.order_key, e.pos, e.type, e.s
 FROM = """from ledger.event e
   left join ledger.blob b on e.codec = 2 and b.blob_id = e.body"""
 _STREAM = f"select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2 order by e.version"
+_TAKEN = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.type = 'slot.taken'
+  order by e.version desc limit 1"""
 _BOTH = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2
   union all select {COLUMNS} {FROM} where e.stream_id = $3 and e.version > $4
   order by stream_id, version"""
@@ -115,6 +120,16 @@ async def read_event(ledger: Ledger, stream: str, name: str) -> Stored | None:
         name,
     )
     return None if row is None else stored_of(row)
+
+
+async def read_slot(ledger: Ledger, slot: str) -> Slot:
+    """Read who holds a slot and who waits in its line; the past of long ago is not read."""
+    stream = slot_stream(slot)
+    row = await ledger.pool.fetchrow(_TAKEN, stream)
+    fact = None if row is None else stored_of(row).fact
+    since = fact.since if isinstance(fact, SlotTaken) else 0
+    stored = await read_stream(ledger, stream, max(0, since - 1))
+    return fold_slot((one.version, one.fact) for one in stored)
 
 
 async def read_since(

@@ -18,7 +18,7 @@ from domain.agents.refusals import request_problems, role_problems, sequence_pro
 from domain.agents.request import AgentRequest, Sources
 from domain.agents.roles import ROLES
 from domain.errors import LegatoError, problems, refused
-from domain.events import Entry, MessageAccepted, StopRequested
+from domain.events import Entry, MessageAccepted, OnCollision, StopRequested
 from domain.ids import run_stream, workspace_slug
 from domain.runs.attributes import KEYWORDS
 from domain.runs.cursor import Cursor
@@ -28,7 +28,7 @@ from domain.runs.run import Run, Status, evolve
 from domain.tools.registry import build_registry
 from ledger.accept import accept_answer, accept_message, accept_stop
 from ledger.connect import OTHER_BUILD, UNREACHABLE, Ledger, close_ledger, open_ledger
-from ledger.dispatch import Launch, dispatch
+from ledger.dispatch import Dispatched, Launch, dispatch
 from ledger.encode import Author
 from ledger.reads import read_event
 from legato.embedded import Stack, ensure_up
@@ -41,7 +41,7 @@ from legato.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
-    from domain.events import Fact, RunAccepted
+    from domain.events import Fact
     from ledger.accept import Accepted
 
 T = TypeVar("T")
@@ -187,12 +187,27 @@ def _script_problems(model: str) -> list[str]:
     return []
 
 
-async def launch(
-    door: Door, request: AgentRequest, *, run_id: str, entry: Entry = Entry.HAND, resumes: str = ""
-) -> RunAccepted:
-    """Accept a run and have it started; the same `run_id` again gives the first result.
+@dataclass(frozen=True)
+class Place:
+    """Where a run belongs: the name of its slot, "" for one of its own, and its manners there."""
 
-    Raises what `check_request` raises, `workspace_refused` and `ledger_unreachable`.
+    scope: str = ""
+    on_collision: OnCollision = OnCollision.QUEUE
+
+
+async def launch(
+    door: Door,
+    request: AgentRequest,
+    *,
+    run_id: str,
+    entry: Entry = Entry.HAND,
+    resumes: str = "",
+    place: Place = Place(),
+) -> Dispatched:
+    """Accept a run and have it started, or decide what becomes of it where its slot is taken.
+
+    The same `run_id` again gives the first result. Raises what `check_request` and `dispatch`
+    raise, `workspace_refused` and `ledger_unreachable`.
     """
     from legato.client import home_queue  # noqa: PLC0415 - reading commands load no Temporal
 
@@ -200,11 +215,15 @@ async def launch(
     if request.workspace:
         require_allowed(Path(absolute(request.workspace)), door.settings.home)
     request = with_stores(door.settings, request)
-    wanted = Launch(run_id, entry, request, home_queue(door.settings), resumes)
+    queue = home_queue(door.settings)
+    wanted = Launch(run_id, entry, request, queue, resumes, place.scope, place.on_collision)
     author = door.author(run_id, run_id)
-    accepted, _ = await _repeated(lambda: dispatch(door.ledger, author, wanted))
-    await _tell(door, accepted, run_id)
-    return accepted
+    done = await _repeated(lambda: dispatch(door.ledger, author, wanted))
+    if done.accepted is not None:
+        await _tell(door, done.accepted, run_id)
+    if done.stop is not None:
+        await _tell(door, done.stop, done.holder)
+    return done
 
 
 async def send(
@@ -251,7 +270,7 @@ async def stop(door: Door, run_id: str, reason: str, *, submission: str) -> Acce
     await _tell(door, fact, run_id)
     from legato.lost import end_if_lost  # noqa: PLC0415 - reading commands load no Temporal
 
-    lost = await end_if_lost(door, run_id, submission)
+    lost = None if accepted.run.ended else await end_if_lost(door, run_id, submission)
     return accepted if lost is None else replace(accepted, run=lost)
 
 

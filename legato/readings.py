@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from domain.agents.roles import ROLES
 from domain.errors import bug, refused
-from domain.events import MessageAccepted, RunAccepted, SlotTaken
-from domain.ids import incoming_stream, run_stream, slot_stream
+from domain.events import Asked, MessageAccepted
+from domain.ids import incoming_stream, run_stream
+from domain.runs.closing import following_id
 from domain.runs.overview import overview
 from domain.runs.recorded import Recorded, facts_of
-from ledger.reads import find_streams, read_stream
+from domain.runs.run import fold
+from ledger.reads import find_streams, read_head, read_stream
 from legato.embedded import has_ledger
 
 if TYPE_CHECKING:
@@ -107,14 +109,13 @@ class Session:
 
 async def read_session(ledger: Ledger, events: Sequence[Recorded]) -> Session:
     """Read the messages of a run's session, and which run has followed it."""
-    accepted = next((f for f in facts_of(events) if isinstance(f, RunAccepted)), None)
-    if accepted is None:
+    asked = fold(facts_of(events)).asked_for
+    if asked is None:
         return Session()
-    incoming = await read_stream(ledger, incoming_stream(accepted.session))
-    holders = await read_stream(ledger, slot_stream(accepted.slot))
-    taken = [one.fact for one in holders if isinstance(one.fact, SlotTaken)]
-    following = next((one.run_id for one in taken if one.n == accepted.n + 1), "")
-    fresh = [one.fact for one in incoming if one.version > accepted.incoming]
+    incoming = await read_stream(ledger, incoming_stream(asked.session))
+    after = following_id(asked)
+    following = after if (await read_head(ledger, run_stream(after))).version else ""
+    fresh = [one.fact for one in incoming if one.version > asked.incoming]
     later = any(isinstance(fact, MessageAccepted) and fact.later for fact in fresh)
     return Session(tuple(recorded(one) for one in incoming), following, later)
 
@@ -129,7 +130,7 @@ def overview_of(events: Sequence[Recorded]) -> Overview:
 
 def profile_of(events: Sequence[Recorded]) -> str:
     """Name the run's profile: the one asked for, or its role's own."""
-    request = next((f.request for f in facts_of(events) if f.type == "run.accepted"), None)
+    request = next((f.request for f in facts_of(events) if isinstance(f, Asked)), None)
     if request is None:
         return ""
     return profile_named(request.profile, request.role)

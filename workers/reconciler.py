@@ -120,7 +120,8 @@ async def look_at(mine: Reconciler, run_id: str) -> None:
     if run.accepted is None or run.ended is not None:
         return
     seen = await see(mine.to.client, run.accepted.workflow_id)
-    since = await clock(mine.to.ledger) - stored[0].recorded_at
+    begun = next(one for one in stored if one.fact == run.accepted)
+    since = await clock(mine.to.ledger) - begun.recorded_at
     action = action_for(run, seen, since, mine.grace)
     if isinstance(action, Leave):
         return

@@ -27,6 +27,7 @@ KNOWN: Mapping[str, int] = {
 """Every type of event with the version that this build reads."""
 
 _OF_RUN: dict[str, _OfRun] = {
+    "run.queued": running.queued,
     "run.accepted": running.accepted,
     "run.attached": running.attached,
     "run.defined": running.defined,

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from domain.runs.run import SLOT
+
 if TYPE_CHECKING:
     from domain.projections.rows import RunRow
     from domain.projections.tables import Sequenced, Tables
 
 
+def queued(_tables: Tables, run: RunRow, event: Sequenced) -> None:
+    """Tell what was asked for, and that it waits in line for its slot."""
+    _asked(run, event)
+    run.waiting_on, run.waiting_ref = SLOT, event.body["slot"]
+
+
 def accepted(_tables: Tables, run: RunRow, event: Sequenced) -> None:
+    """Tell what was asked for, and that it holds its slot."""
+    _asked(run, event)
+    run.workflow_id, run.slot_n = event.body["workflow_id"], event.body["n"]
+    run.waiting_on = run.waiting_ref = None
+
+
+def _asked(run: RunRow, event: Sequenced) -> None:
     """Tell what was asked for; `workspace` stays unknown in a run without one."""
     body, request = event.body, event.body["request"]
-    run.workflow_id = body["workflow_id"]
     run.agent = body["agent"]
     run.entry = body["entry"]
     run.workspace_path = request["workspace"] or None
     run.workspace = body["workspace"] if request["workspace"] else None
     run.session = body["session"]
-    run.slot, run.slot_n = body["slot"], body["n"]
+    run.slot = body["slot"]
     run.resumes = body.get("resumes") or None
     run.principal = body.get("principal") or None
     run.profile = request["profile"]
     run.attended = request["attended"]
     run.model = request["model"]
-    run.accepted_at = event.at
+    run.accepted_at = run.accepted_at or event.at
 
 
 def attached(_tables: Tables, run: RunRow, event: Sequenced) -> None:

@@ -11,18 +11,23 @@ from domain.events import (
     InputAsked,
     InputSettled,
     ModelLost,
+    OnCollision,
+    RunAccepted,
+    RunQueued,
 )
 from domain.ids import CallAt, derived_run_id, workflow_id
 from domain.runs.inputs import How, InputKind
+from domain.runs.run import Status
 from domain.runs.sequence import Item
+from domain.runs.slots import joined
 from domain.runs.unknown import unknown_input, unknown_question
 from domain.tools.registry import Effect, Writes
 from domain.tools.results import not_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from domain.events import MessageAccepted, RunAccepted
+    from domain.events import Asked, MessageAccepted, RunJoined
     from domain.runs.run import CallState, Run, StepState
     from domain.tools.registry import ToolSpec
 
@@ -86,8 +91,8 @@ def _open_inputs(run: Run) -> tuple[Fact, ...]:
 
 
 def following(
-    run: Run, accepted: RunAccepted, incoming: Mapping[int, MessageAccepted], *, stopped: bool
-) -> RunAccepted | None:
+    run: Run, asked: Asked, incoming: Mapping[int, MessageAccepted], *, stopped: bool
+) -> RunQueued | None:
     """Give the session's next run, where messages wait: one item a message.
 
     `incoming` are the session's messages by version. Those for later wait by their sender's
@@ -97,7 +102,7 @@ def following(
     waiting = [
         message
         for version, message in sorted(incoming.items())
-        if (message.later and version > accepted.incoming)
+        if (message.later and version > asked.incoming)
         or (not message.later and version > run.incoming and not stopped)
     ]
     if not waiting:
@@ -106,14 +111,51 @@ def following(
         Item(kind="message", name=f"message {n}", text=message.text)
         for n, message in enumerate(waiting, start=1)
     )
-    n = accepted.n + 1
-    return accepted.model_copy(
-        update={
-            "run_id": derived_run_id(accepted.slot, str(n)),
-            "workflow_id": workflow_id(accepted.slot, n),
-            "n": n,
-            "request": accepted.request.model_copy(update={"items": items}),
-            "incoming": max(incoming),
-            "resumes": "",
-        }
+    return RunQueued(
+        run_id=following_id(asked),
+        agent=asked.agent,
+        entry=asked.entry,
+        workspace=asked.workspace,
+        session=asked.session,
+        slot=asked.slot,
+        queue=asked.queue,
+        request=asked.request.model_copy(update={"items": items}),
+        incoming=max(incoming),
+        principal=asked.principal,
+        holder=asked.run_id,
+        on_collision=OnCollision.QUEUE,
     )
+
+
+def following_id(asked: Asked) -> str:
+    """Name the session's next run, known before there is one."""
+    after = str(asked.n + 1) if isinstance(asked, RunAccepted) else asked.run_id
+    return derived_run_id(asked.slot, after)
+
+
+def accepted(queued: RunQueued, joining: Sequence[RunJoined], n: int) -> RunAccepted:
+    """Accept a run as its slot's n-th holder, with all requests that became part of it."""
+    requests = (queued.run_id, *(one.request_id for one in joining)) if joining else ()
+    return RunAccepted(
+        run_id=queued.run_id,
+        workflow_id=workflow_id(queued.slot, n),
+        agent=queued.agent,
+        entry=queued.entry,
+        workspace=queued.workspace,
+        session=queued.session,
+        slot=queued.slot,
+        n=n,
+        queue=queued.queue,
+        request=joined(queued.request, [one.message for one in joining]),
+        incoming=queued.incoming,
+        resumes=queued.resumes,
+        principal=queued.principal,
+        requests=requests,
+    )
+
+
+def stop_status(run: Run, status: str, reason: str) -> tuple[str, str]:
+    """Say how a run that was asked to stop ends: its status and the code of why."""
+    if status != "stopped" or run.stop is None or run.stop.cause == "stop_requested":
+        return status, reason
+    return Status.SUPERSEDED.value, run.stop.cause

@@ -54,8 +54,12 @@ HAND_OVER: dict[str, Tell] = {
     "run.stuck": Tell.NOTHING,
     "run.healed": Tell.NOTHING,
     "run.reconciled": Tell.NOTHING,
-    # of slots and sessions: what they begin is a run of its own
+    # of slots and sessions: what they begin is a run of its own, from its acceptance on
+    "run.queued": Tell.NOTHING,
+    "run.joined": Tell.NOTHING,
     "slot.taken": Tell.NOTHING,
+    "slot.collided": Tell.NOTHING,
+    "slot.left": Tell.NOTHING,
     "slot.released": Tell.NOTHING,
     "session.taken": Tell.NOTHING,
     "session.released": Tell.NOTHING,

@@ -18,7 +18,10 @@ from domain.events import (
     ModelResponded,
     RunAccepted,
     RunEnded,
+    RunJoined,
+    RunQueued,
     RunReconciled,
+    StopRequested,
     event_id,
 )
 from domain.ids import run_stream
@@ -27,6 +30,7 @@ from domain.runs.run import TERMINAL, Run, evolve
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_IN_LINE = (RunJoined, StopRequested, RunEnded)
 _ENDINGS = frozenset(status.value for status in TERMINAL)
 
 
@@ -56,12 +60,14 @@ class History:
 
     def _place_problem(self, fact: Fact) -> str | None:
         run = self.run
-        if isinstance(fact, RunAccepted):
-            if run.version:
-                return "run.accepted stands where a run has begun already"
+        if isinstance(fact, RunAccepted | RunQueued):
+            if run.version and not (run.in_line and isinstance(fact, RunAccepted)):
+                return f"{fact.type} stands where a run has begun already"
             if run_stream(fact.run_id) != self.stream:
-                return f"run.accepted is of another run, {fact.run_id}"
-        elif run.accepted is None:
+                return f"{fact.type} is of another run, {fact.run_id}"
+        elif isinstance(fact, RunJoined) and run.accepted is not None:
+            return f"{fact.type} stands after run.accepted"
+        elif run.accepted is None and not (run.queued and isinstance(fact, _IN_LINE)):
             return f"{fact.type} stands before run.accepted"
         if run.ended is not None and not fact.after_end:
             return f"{fact.type} stands after run.ended"

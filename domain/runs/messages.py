@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from domain.events import MessageAccepted, ModelRequested
+from domain.events import Asked, MessageAccepted, ModelRequested
 from domain.runs.recorded import facts_of, short, stamp
 from domain.runs.timeline import Line, lines
 
@@ -35,7 +35,7 @@ def told_with_messages(
 
 def sent_to(events: Sequence[Recorded], incoming: Sequence[Recorded]) -> list[Recorded]:
     """Pick the messages that were sent to this run."""
-    runs = {fact.run_id for fact in facts_of(events) if fact.type == "run.accepted"}
+    runs = {fact.run_id for fact in facts_of(events) if isinstance(fact, Asked)}
     texts = _texts(incoming)
     return [one for one in incoming if one.version in texts and texts[one.version].run_id in runs]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from domain.events import (
     CallSettled,
+    Decision,
     Event,
     FindingRecorded,
     InputAsked,
@@ -20,13 +21,14 @@ from domain.events import (
 from domain.runs.inputs import InputKind
 from domain.runs.reconcile import way_out
 from domain.runs.recorded import facts_of, stamp
-from domain.runs.run import OPEN, Status, fold
+from domain.runs.run import OPEN, SLOT, Status, fold
+from domain.runs.slots import decided
 from domain.runs.timeline import asked_of, waits_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from domain.events import RunAccepted
+    from domain.events import Asked
     from domain.runs.recorded import Recorded
     from domain.runs.run import Run
 
@@ -40,7 +42,9 @@ PEOPLE = frozenset({"input", "approval", "unknown_effect"})
 class Identity:
     """What the run is; `fingerprint` and `confinement` are "" until it is defined.
 
-    `workspace` and its path are "" for a run without one.
+    `workspace` and its path are "" for a run without one. `n` counts the slot's holders, 0
+    for a run that has not held it; `decision` is what was decided when it came, `holder` the
+    run that held the slot then, "" for none; `request_ids` are those that became this run.
     """
 
     run_id: str
@@ -51,6 +55,11 @@ class Identity:
     workspace: str
     workspace_path: str
     session: str
+    slot: str
+    n: int
+    decision: str
+    holder: str
+    request_ids: tuple[str, ...]
     resumes: str
     model: str
     fingerprint: str
@@ -209,16 +218,16 @@ class Overview:
 def overview(events: Sequence[Recorded]) -> Overview | None:
     """Fold a run's events; None where they do not begin with its acceptance."""
     run = fold(facts_of(events))
-    if run.accepted is None:
+    if run.asked_for is None:
         return None
     return Overview(
-        identity=_identity(run, run.accepted),
+        identity=_identity(run, run.asked_for),
         state=_state(run, events),
-        stuck=_stuck(run, run.accepted.run_id),
+        stuck=_stuck(run, run.asked_for.run_id),
         place=_place(run, events),
         waits=Waits(
-            waiting_on=run.waiting.on if run.waiting is not None else "",
-            waiting_ref=run.waiting.ref if run.waiting is not None else "",
+            waiting_on=_waiting_on(run),
+            waiting_ref=_waiting_ref(run),
             waiting_why=run.waiting.why if run.waiting is not None else "",
             waiting_until=run.waiting.until if run.waiting is not None else "",
             open_questions=open_questions(run, events),
@@ -232,6 +241,19 @@ def overview(events: Sequence[Recorded]) -> Overview | None:
     )
 
 
+def _waiting_on(run: Run) -> str:
+    """Name what the run waits for, "" for nothing; in line it waits for its slot."""
+    if run.in_line:
+        return SLOT
+    return run.waiting.on if run.waiting is not None else ""
+
+
+def _waiting_ref(run: Run) -> str:
+    if run.in_line and run.queued is not None:
+        return run.queued.slot
+    return run.waiting.ref if run.waiting is not None else ""
+
+
 def _facts(events: Sequence[Recorded], kind: type[F]) -> list[F]:
     return [event.fact for event in events if isinstance(event.fact, kind)]
 
@@ -240,17 +262,23 @@ def _when(events: Sequence[Recorded], kind: type[Event]) -> str:
     return stamp(next((event.at for event in events if isinstance(event.fact, kind)), None))
 
 
-def _identity(run: Run, accepted: RunAccepted) -> Identity:
-    defined = run.defined
+def _identity(run: Run, accepted: Asked) -> Identity:
+    defined, begun, queued = run.defined, run.accepted, run.queued
+    joined = tuple(one.request_id for one in run.joined)
     return Identity(
         run_id=accepted.run_id,
-        workflow_id=accepted.workflow_id,
+        workflow_id="" if begun is None else begun.workflow_id,
         temporal_runs=run.temporal_runs,
         agent=accepted.agent,
         entry=accepted.entry.value,
         workspace=accepted.workspace if accepted.request.workspace else "",
         workspace_path=accepted.request.workspace,
         session=accepted.session,
+        slot=accepted.slot,
+        n=0 if begun is None else begun.n,
+        decision=(Decision.STARTED if queued is None else decided(queued.on_collision)).value,
+        holder="" if queued is None else queued.holder,
+        request_ids=(accepted.run_id, *joined),
         resumes=accepted.resumes,
         model=accepted.request.model if defined is None else defined.runtime.model,
         fingerprint="" if defined is None else defined.fingerprint,
@@ -310,6 +338,8 @@ def doing(run: Run) -> str:
     if run.stuck is not None:
         return f"nothing: it is stuck at {run.stuck.where}"
     match run.status:
+        case Status.QUEUED if run.in_line and run.queued is not None:
+            return f"waiting in line for the slot {run.queued.slot}"
         case Status.QUEUED:
             return "waiting for a worker to take it up"
         case Status.STOPPING:

@@ -26,6 +26,8 @@ from domain.events import (
     RunDefined,
     RunEnded,
     RunHealed,
+    RunJoined,
+    RunQueued,
     RunRefused,
     RunResumed,
     RunStuck,
@@ -45,6 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from domain.runs.inputs import Question
+
+
+SLOT = "slot"
+"""What a run waits for that stands in its slot's line."""
 
 
 class Status(StrEnum):
@@ -136,7 +142,8 @@ class InputState:
 class Run:
     """A run as its facts tell it: the present in detail, the past as sums.
 
-    `incoming` is the position read in the session's incoming stream, `ordinal` the count of
+    `queued` is how it came to wait for its slot, None where it never did; `incoming` is the
+    position read in the session's incoming stream, `ordinal` the count of
     answered model steps, `asked` the model that was asked last, `fell_back` the turn in which
     the other one was asked last, `malformed` the steps in a row whose calls were none,
     `unknown` the calls whose effect nobody can tell, `stuck` what keeps it from going
@@ -146,6 +153,8 @@ class Run:
     version: int = 0
     status: Status = Status.QUEUED
     accepted: RunAccepted | None = None
+    queued: RunQueued | None = None
+    joined: tuple[RunJoined, ...] = ()
     defined: RunDefined | None = None
     refused: RunRefused | None = None
     temporal_runs: tuple[str, ...] = ()
@@ -170,6 +179,21 @@ class Run:
     stucks: int = 0
     ended: RunEnded | None = None
 
+    @property
+    def asked_for(self) -> RunAccepted | RunQueued | None:
+        """What it is asked to be, whether or not its turn has come."""
+        return self.accepted or self.queued
+
+    @property
+    def never_held(self) -> bool:
+        """Tell whether it ended without having held its slot."""
+        return self.accepted is None and self.ended is not None
+
+    @property
+    def in_line(self) -> bool:
+        """Tell whether it waits until its slot is free."""
+        return self.accepted is None and self.queued is not None and self.ended is None
+
 
 def moved(status: str, type_name: str, named: str = "") -> Status:
     """Tell where an event of a type moves a run; `named` is the state that `run.ended` names."""
@@ -191,6 +215,8 @@ def evolve(run: Run, fact: Fact) -> Run:
     match fact:
         case RunAccepted():
             return replace(run, accepted=fact, incoming=fact.incoming)
+        case RunQueued() | RunJoined():
+            return _evolve_in_line(run, fact)
         case RunAttached():
             return replace(run, temporal_runs=(*run.temporal_runs, fact.temporal_run))
         case RunDefined():
@@ -211,6 +237,12 @@ def evolve(run: Run, fact: Fact) -> Run:
             return replace(run, ended=fact, waiting=None)
         case _:
             return _evolve_turn(run, fact)
+
+
+def _evolve_in_line(run: Run, fact: RunQueued | RunJoined) -> Run:
+    if isinstance(fact, RunQueued):
+        return replace(run, queued=fact, incoming=fact.incoming)
+    return replace(run, joined=(*run.joined, fact))
 
 
 def _evolve_standing(run: Run, fact: RunWaiting | RunResumed | RunStuck | RunHealed) -> Run:

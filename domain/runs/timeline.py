@@ -32,6 +32,8 @@ from domain.events import (
     RunDefined,
     RunEnded,
     RunHealed,
+    RunJoined,
+    RunQueued,
     RunReconciled,
     RunRefused,
     RunResumed,
@@ -265,6 +267,8 @@ def _answer(fact: ModelResponded) -> str:
 
 def _begin(fact: Fact) -> _Said | None:
     match fact:
+        case RunQueued() | RunJoined():
+            return _in_line(fact)
         case RunAccepted():
             going_on = f", going on from {fact.resumes}" if fact.resumes else ""
             where = f" in {fact.workspace}" if fact.request.workspace else ""
@@ -306,6 +310,12 @@ def _watched(fact: Fact) -> _Said | None:
             )
         case _:
             return None
+
+
+def _in_line(fact: RunQueued | RunJoined) -> _Said:
+    if isinstance(fact, RunJoined):
+        return 0, f"request {fact.request_id} became part of it", "", None
+    return 0, f"in line for the slot {fact.slot}, held by run {fact.holder}", "waiting", None
 
 
 def _counted(fact: RunDefined) -> str:

@@ -10,26 +10,26 @@ from rich.console import Console
 from rich.status import Status as Spinner
 from rich.text import Text
 
+from domain.agents.request import AgentRequest
 from domain.errors import LegatoError
-from domain.ids import run_stream
+from domain.events import Decision
 from domain.runs.overview import doing
 from domain.runs.run import Run, evolve
 from domain.runs.timeline import Timeline
 from legato.addresses import run_page
 from legato.cli.console import run_async
+from legato.cli.decided import decided_json, decided_text, say_dropped
 from legato.cli.ending import ended, ending_json
 from legato.cli.screens.ending import ending_screen
 from legato.cli.screens.timeline import line_screen
 from legato.cli.spelling import spelled
-from legato.door import check_request, launch, wait
+from legato.door import Place, check_request, launch, wait
 from legato.readings import read_run, read_session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from domain.agents.request import AgentRequest
-    from domain.events import RunAccepted
     from domain.runs.recorded import Recorded
     from legato.cli.console import Call
     from legato.cli.ending import Ended
@@ -66,43 +66,49 @@ def start(
     request: AgentRequest,
     *,
     run_id: str,
+    place: Place | None = None,
     ending: Ending | None = None,
     detach: bool = False,
 ) -> int:
     """Start a run and follow it to its end unless `detach`; gives the exit status.
 
-    Ctrl-C ends the following, not the run: it is said how to stop that, exit status 130.
+    Where it becomes part of another run that one is followed; one that is dropped is not
+    carried out. Ctrl-C ends the following, not the run: it is said how to stop that, exit
+    status 130.
     """
     check_request(request)
     accepted: list[str] = []
+    asking = Asking(request, run_id, place or Place())
     to_end = None if detach else ending or follow_to_end
     try:
-        return run_async(_start(call, request, run_id, accepted, to_end))
+        return run_async(_start(call, asking, accepted, to_end))
     except KeyboardInterrupt:
-        call.fail(interruption(run_id, accepted=bool(accepted)))
+        known = bool(accepted)
+        call.fail(interruption(accepted[0] if known else run_id, accepted=known))
         return INTERRUPTED
 
 
-async def _start(
-    call: Call, request: AgentRequest, run_id: str, accepted: list[str], to_end: Ending | None
-) -> int:
+@dataclass(frozen=True)
+class Asking:
+    """What is asked for: the request under its id, and where it belongs."""
+
+    request: AgentRequest
+    run_id: str
+    place: Place
+
+
+async def _start(call: Call, asking: Asking, accepted: list[str], to_end: Ending | None) -> int:
     async with call.door() as door:
-        fact = await launch(door, request, run_id=run_id)
-        accepted.append(run_id)
+        done = await launch(door, asking.request, run_id=asking.run_id, place=asking.place)
+        if done.decision is Decision.DROPPED:
+            return say_dropped(call, done)
+        accepted.append(done.run_id)
         if to_end is None:
-            _say_accepted(call, door, fact)
+            page = page_of(door, done.workflow_id, ())
+            call.show(decided_json(done, page), lambda: Text(spelled(decided_text(done))))
             return 0
-        call.tell(f"run {run_id}")
-        return await to_end(call, door, run_id)
-
-
-def _say_accepted(call: Call, door: Door, fact: RunAccepted) -> None:
-    page = page_of(door, fact.workflow_id, ())
-    row: dict[str, object] = {"ok": True, "run_id": fact.run_id, "workflow_id": fact.workflow_id}
-    row |= {"status": "queued", "agent": fact.agent, "session": fact.session, "ui": page}
-    row |= {"stream": run_stream(fact.run_id), "version": 1}  # its acceptance begins its stream
-    said = f"accepted: {fact.run_id}\nfollow it with `legato log {fact.run_id} --follow`"
-    call.show(row, lambda: Text(spelled(said)))
+        call.tell(decided_text(done).splitlines()[0] if done.holder else f"run {done.run_id}")
+        return await to_end(call, door, done.run_id)
 
 
 async def follow_to_end(call: Call, door: Door, run_id: str) -> int:

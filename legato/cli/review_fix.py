@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from domain.agents.request import AgentRequest
-    from domain.events import RunAccepted
+    from ledger.dispatch import Dispatched
     from legato.cli.ending import Ended
     from legato.door import Door
     from legato.review_fix import Finished
@@ -128,10 +128,10 @@ async def _run(
     detach: bool,
 ) -> int:
     async with call.door() as door:
-        fact = await launch(door, request, run_id=run_id)
+        done = await launch(door, request, run_id=run_id)
         accepted.append(run_id)
         if detach:
-            _say_detached(call, door, fact, tree)
+            _say_detached(call, door, done, tree)
             return 0
         call.tell(f"run {run_id} in {request.workspace}")
         end = await followed(call, door, run_id)
@@ -150,11 +150,11 @@ async def _finish(call: Call, written: str, *, trust: bool) -> int:
     return 0
 
 
-def _say_detached(call: Call, door: Door, fact: RunAccepted, tree: Tree | None) -> None:
-    run_id = fact.run_id
-    row: dict[str, object] = {"ok": True, "run_id": run_id, "workflow_id": fact.workflow_id}
-    row |= {"status": "queued", "agent": fact.agent, "session": fact.session}
-    row |= {"ui": page_of(door, fact.workflow_id, ()), "workspace": fact.request.workspace}
+def _say_detached(call: Call, door: Door, done: Dispatched, tree: Tree | None) -> None:
+    run_id, asked = done.run_id, done.asked
+    row: dict[str, object] = {"ok": True, "run_id": run_id, "workflow_id": done.workflow_id}
+    row |= {"status": "queued", "agent": asked.agent, "session": asked.session}
+    row |= {"ui": page_of(door, done.workflow_id, ()), "workspace": asked.request.workspace}
     row |= {"branch": tree.branch if tree else "", "finish": finish_command(run_id)}
     said = f"accepted: {run_id}\nfollow it with `legato log {run_id} --follow`\n"
     call.show(row, lambda: Text(spelled(f"{said}once it has ended: `{finish_command(run_id)}`")))

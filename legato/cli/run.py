@@ -10,12 +10,14 @@ from domain.agents.definition import MOST_WAIT
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
 from domain.agents.roles import CHECK_AND_FIX
+from domain.events import OnCollision
 from domain.runs.budget import Budget
+from domain.runs.slots import check_scope
 from legato.cli.check_and_fix import showing_changes
 from legato.cli.console import Call, json_option
 from legato.cli.follow import start
 from legato.cli.money import MOST, dollars
-from legato.door import new_id
+from legato.door import Place, new_id
 from legato.paths import absolute, absolute_model
 from legato.workspaces import placed
 
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 
 MODEL_HELP = "Which model: anthropic:NAME, openai:NAME, ollama:NAME, URL#NAME, script:FILE, ..."
 FALLBACK_HELP = "The model that is asked where the first one cannot answer."
+SLOT_HELP = "Only one run at a time holds the slot NAME of this agent in this workspace."
+COLLISION_HELP = (
+    "Where the slot is taken: wait in line, become one run with others that wait, stop the "
+    "holder and come next, or do not run."
+)
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
 
 _COUNT = click.IntRange(0, MOST)
@@ -53,6 +60,8 @@ class RunOptions(Limits):
     checks: tuple[str, ...]
     fixers: tuple[str, ...]
     skills: tuple[str, ...]
+    slot: str
+    on_collision: str
     unattended: bool
     detach: bool
 
@@ -99,6 +108,14 @@ def limit_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option("--fixer", "fixers", multiple=True, metavar="CMD", help="A command that repairs.")
 @click.option("--skill", "skills", multiple=True, metavar="NAME", help=SKILL_HELP)
 @limit_options
+@click.option("--slot", default="", metavar="NAME", help=SLOT_HELP)
+@click.option(
+    "--on-collision",
+    type=click.Choice([one.value for one in OnCollision]),
+    default=OnCollision.QUEUE.value,
+    show_default=True,
+    help=COLLISION_HELP,
+)
 @click.option("--unattended", is_flag=True, help="Nobody is there to answer questions.")
 @click.option("--detach", "-d", is_flag=True, help="Return as soon as it is accepted.")
 @json_option
@@ -129,10 +146,13 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
     for line in why:
         call.progress(line)
     run_id = new_id()
+    place = Place(given["slot"], OnCollision(given["on_collision"]))
+    if place.scope:
+        check_scope(place.scope)
     if request.role != CHECK_AND_FIX or given["detach"]:
-        return start(call, request, run_id=run_id, detach=given["detach"])
+        return start(call, request, run_id=run_id, place=place, detach=given["detach"])
     with showing_changes(call.settings().home, request, run_id) as ending:
-        return start(call, request, run_id=run_id, ending=ending)
+        return start(call, request, run_id=run_id, place=place, ending=ending)
 
 
 def budget_of(limits: Limits) -> Budget:

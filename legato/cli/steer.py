@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from domain.ids import derived_run_id
+from domain.runs.closing import following_id
 from domain.runs.messages import unread
 from domain.runs.recorded import short
 from domain.runs.run import Status
@@ -72,6 +72,7 @@ def stop_command(call: Call, run: str, reason: str) -> int:
     said = f"accepted: {run_id} is being stopped"
     if ended is not None:
         said = f"ended: {run_id} is {ended.status} ({ended.reason})"
+        said += ": it waited in line" if accepted.run.never_held else ""
         said += ": Temporal would not end it" if ended.status == Status.LOST.value else ""
     status = ended.status if ended is not None else "stopping"
     if left:
@@ -85,8 +86,8 @@ def stop_command(call: Call, run: str, reason: str) -> int:
 
 def next_run(accepted: Accepted) -> str:
     """Name the run that messages for later start once this one has ended."""
-    first = accepted.run.accepted
-    return "" if first is None else derived_run_id(first.slot, str(first.n + 1))
+    asked = accepted.run.asked_for
+    return "" if asked is None else following_id(asked)
 
 
 def say_accepted(call: Call, run_id: str, accepted: Accepted, said: str, **more: object) -> None:

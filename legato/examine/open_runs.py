@@ -24,7 +24,7 @@ from domain.runs.reconcile import (
     way_out,
 )
 from domain.runs.recorded import facts_of
-from domain.runs.run import fold
+from domain.runs.run import SLOT, fold
 from ledger.feed import Numbered, read_feed_head, read_feed_with_damage, read_mark
 from ledger.parked import read_parked
 from ledger.reads import clock, list_streams
@@ -74,7 +74,8 @@ async def examine_runs(
     parked = [_parked(one) for one in await read_parked(ledger, RELAY)]
     found += [*named, *(one for one in parked if one.name not in told)]
     later = {run_of(one) for one in waiting if one.fact.type == "run.accepted"}
-    handed_over = [events for events in runs if overview_of(events).identity.run_id not in later]
+    begun = [events for events in runs if overview_of(events).identity.workflow_id]
+    handed_over = [events for events in begun if overview_of(events).identity.run_id not in later]
     try:
         async with asyncio.timeout(_LIMIT):
             client = await connect(address, namespace)
@@ -126,6 +127,8 @@ def still(events: Sequence[Recorded], now: datetime) -> Finding | None:
     minutes = f"{since.total_seconds() / 60:.0f} minutes"
     if seen.waits.waiting_on in PEOPLE:
         return warn(name, f"waits for a person since {minutes}", "see `legato inbox`")
+    if seen.waits.waiting_on == SLOT:
+        return None
     if not seen.state.started_at and since > GRACE:
         step = "start a worker on this host (`legato up`); it takes the run up by itself"
         return warn(name, f"no worker has taken it up for {minutes}", step)
@@ -160,8 +163,9 @@ async def _in_temporal(
     run = fold(facts_of(events))
     if run.accepted is None:
         return None
+    begun = next(event.at for event in events if event.fact == run.accepted)
     seen = await see(client, run.accepted.workflow_id)
-    return finding_of(run.accepted.run_id, action_for(run, seen, now - events[0].at, grace))
+    return finding_of(run.accepted.run_id, action_for(run, seen, now - begun, grace))
 
 
 def finding_of(run_id: str, action: Action) -> Finding | None:

@@ -182,7 +182,8 @@ async def test_a_stopped_run_that_is_handed_over_late_ends_at_once_and_changes_n
     launch = Launch(str(uuid.uuid4()), Entry.HAND, request, f"home/{served.host}")
     async with connected(served.stack.database_url) as other, other.transaction():
         await other.execute("select pg_current_xact_id()")  # the relay sees nothing newer
-        fact, _ = await dispatch(served.ledger, PERSON, launch)
+        fact = (await dispatch(served.ledger, PERSON, launch)).accepted
+        assert fact is not None
         async with later(served, "2 minutes"):
             stopped = await legato(served, "stop", fact.run_id)
     before = await served.stored(fact.run_id)

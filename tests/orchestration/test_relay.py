@@ -60,7 +60,8 @@ async def accepted_only(rig: Rig, **asked: object) -> RunAccepted:
     given = {"role": "generic", "message": "go", "workspace": str(rig.workspace)}
     request = AgentRequest.model_validate({**given, "stores": str(rig.stores), **asked})
     launch = Launch(str(uuid.uuid4()), Entry.HAND, request, f"home/{rig.host}")
-    fact, _ = await dispatch(rig.ledger, PERSON, launch)
+    fact = (await dispatch(rig.ledger, PERSON, launch)).accepted
+    assert fact is not None
     return fact
 
 

@@ -126,7 +126,8 @@ class Rig:
         }
         request = request or AgentRequest.model_validate(given)
         launch = Launch(str(uuid.uuid4()), Entry.HAND, request, f"home/{self.host}")
-        fact, _ = await dispatch(self.ledger, PERSON, launch)
+        fact = (await dispatch(self.ledger, PERSON, launch)).accepted
+        assert fact is not None
         to = HandOver(self.client, self.ledger, self.most_events)
         await hand_over(to, fact, "run.accepted", launch.run_id)
         return launch.run_id
