@@ -12,10 +12,11 @@ import pytest
 
 from legato.embedded import Status, down, stack_status
 from legato.embedded.lock import is_locked
+from legato.embedded.loopback import port_of
 from legato.embedded.ports import free_port
 from legato.embedded.processes import ProcessId, having_arguments, identify, is_alive
 from legato.embedded.state import PartState, StackState, write_state
-from legato.embedded.temporal import find_binary, port_of
+from legato.embedded.temporal import find_binary
 from tests.support.embedded_stack import (
     all_gone,
     bring_up,
