@@ -101,7 +101,7 @@ class Needs:
         used, made = self.used, self.made
         if type_name in _STEPS:
             key = (name, body["turn"], body["step"])
-            (made if type_name == "model.requested" and body["n"] == 1 else used).steps.add(key)
+            used.steps.add(key)
             if type_name == "model.responded":
                 made.calls.update((*key, asked["position"]) for asked in body["calls"])
         elif type_name in _CALLS:

@@ -112,6 +112,7 @@ def discarded(tables: Tables, run: RunRow, event: Sequenced) -> None:
 def compacted(tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Count what a summary of the conversation used, with the step that it makes room for."""
     step = _step(tables, run, event.body)
+    step.item = step.item or run.item
     _count(tables, (run, step), event.at, event.body["usage"], _NOTHING)
 
 

@@ -222,7 +222,7 @@ async def _load(source: Source, projector: Projector, needs: Needs) -> None:
     wanted: tuple[tuple[Table, set[Any], set[Any], dict[Any, Any]], ...] = (
         (RUN, used.runs, made.runs, kept.runs),
         (ITEM, used.items, made.items, kept.items),
-        (STEP, used.steps, made.steps, kept.steps),
+        (STEP, used.steps, set(), kept.steps),
         (CALL, used.calls, made.calls, kept.calls),
         (INPUT, used.inputs, made.inputs, kept.inputs),
         (SESSION, used.sessions, set(), kept.sessions),

@@ -11,6 +11,7 @@ from hypothesis.strategies import DrawFn
 
 from domain.events import (
     CheckCompleted,
+    ContextCompacted,
     Entry,
     Fact,
     InputSettled,
@@ -104,6 +105,8 @@ class _Writer:
     def step(self, turn: int, step: int) -> bool:
         """Take one step; tells whether the turn goes on."""
         n = 1
+        if self.chance():
+            self.told.append(self._compacted(turn, step))
         self.told.append(facts.requested(turn, step, n, reserved=self.draw(USAGES)))
         while n < 3 and self.chance():
             self.told.append(self._without_answer(turn, step, n))
@@ -117,6 +120,12 @@ class _Writer:
         for position in self.draw(st.permutations(range(calls))):
             self._call(turn, step, position)
         return calls > 0
+
+    def _compacted(self, turn: int, step: int) -> Fact:
+        return ContextCompacted(
+            turn=turn, step=step, through_turn=0, through_step=0, summary="so far", kept=(),
+            model="", usage=self.draw(USAGES),
+        )  # fmt: skip
 
     def _without_answer(self, turn: int, step: int, n: int) -> Fact:
         if self.chance():
