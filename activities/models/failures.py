@@ -265,7 +265,7 @@ TABLE = (
         Disposition.RETRY,
         "answered with something that is not a response",
         _RETRIED,
-        ("broken JSON", "a page instead of a stream"),
+        ("broken JSON", "a page instead of a stream", "missing usage, from Anthropic"),
         falls_back=True,
     ),
     EMPTY,

@@ -124,6 +124,7 @@ def _broken() -> dict[str, tuple[Case, ...]]:
         "silence in the middle of an answer": (Case(Silence(HALF), "retry", silent=True),),
         "broken JSON": (Case(BadJson(), "retry"),),
         "a page instead of a stream": (Case(page, "retry"),),
+        "missing usage, from Anthropic": (Case(faults.NO_USAGE, "retry", ("anthropic",)),),
         "a stream that closes cleanly before its end": (Case(HalfStream(HALF), "retry"),),
         "a stream cut in the middle of a chunk": (Case(HalfStream(HALF, broken=True), "retry"),),
         "a stream that never says how it ended": (Case(faults.NO_FINISH, "retry"),),
@@ -140,7 +141,7 @@ def _broken() -> dict[str, tuple[Case, ...]]:
 def _odd() -> dict[str, tuple[Case, ...]]:
     twice = Says(calls=(Call("look", id="x"), Call("look", id="x")))
     return {
-        "missing usage": (Case(faults.NO_USAGE, TAKEN, ("openai",)),),
+        "missing usage": (Case(faults.NO_USAGE, TAKEN, ("openai", "google")),),
         "an unknown finish": (Case(faults.UNKNOWN_FINISH, TAKEN),),
         "a finish for calls, and only text": (Case(faults.CALLS_WITHOUT, TAKEN),),
         "a finish for a stop, and calls": (Case(faults.STOP_WITH_CALLS, TAKEN),),
