@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from domain.runs.overview import why
 from domain.runs.recorded import stamp
+from domain.runs.run import SLOT
 from ledger.projections import lists
 from ledger.projections.catch_up import WITHIN, Lag, fresh
 from legato.readings import answer_command, profile_named
@@ -99,7 +100,7 @@ def run_row(row: RunRow) -> Row:
     reason, by, message = why(
         None if ended is None else (ended, row.end_by or "", row.end_message or ""),
         None if row.stop_by is None else (row.stop_by, row.stop_reason or ""),
-        row.waiting_on or "",
+        "" if row.waiting_on in {None, SLOT} else str(row.waiting_on),
     )
     del message  # the row of a list has no sentence
     shown: Row = {name: getattr(row, name) or "" for name in _SAME}

@@ -21,7 +21,8 @@ def accepted(_tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Tell what was asked for, and that it holds its slot."""
     _asked(run, event)
     run.workflow_id, run.slot_n = event.body["workflow_id"], event.body["n"]
-    run.waiting_on = run.waiting_ref = None
+    if run.waiting_on == SLOT:
+        run.waiting_on = run.waiting_ref = None
 
 
 def _asked(run: RunRow, event: Sequenced) -> None:
