@@ -39,6 +39,13 @@ CONNECTING = 10.0
 ANSWERING = 30.0
 """Seconds that one statement may take, the longest of ours takes a fraction of it."""
 
+_SESSION = """select set_config('idle_in_transaction_session_timeout', '5s', false);
+  select set_config('role', rolname, false) from pg_roles
+    where rolname = 'ledger_append' and pg_has_role(oid, 'set')
+      and exists (select from pg_namespace n where n.nspname = 'ledger'
+        and pg_get_userbyid(n.nspowner) = 'ledger_owner')"""
+"""Only where the roles guard this very database: they may be there for another's sake."""
+
 _FIRST = """select secret, current_setting('fsync') as fsync,
     current_setting('full_page_writes') as full_page_writes,
     current_setting('synchronous_commit') as synchronous_commit,
@@ -77,6 +84,11 @@ def sqlalchemy_url(database_url: str) -> str:
     return urlunsplit(parts._replace(scheme="postgresql+asyncpg"))
 
 
+async def _begin_session(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """Give up the rights that appending needs none of, and stop in no transaction for long."""
+    await connection.execute(_SESSION)
+
+
 async def _keep_session(_connection: asyncpg.Connection[asyncpg.Record]) -> None:
     """Reset nothing: no code sets session state, and the default reset costs a third."""
 
@@ -107,6 +119,7 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
             database_url,
             min_size=1,
             max_size=most,
+            init=_begin_session,
             reset=_keep_session,
             timeout=CONNECTING,
             command_timeout=ANSWERING,

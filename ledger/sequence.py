@@ -30,8 +30,10 @@ PASS = 1000
 
 _LOOK = 0.005
 _BEHIND = """select exists (
-  select from ledger.event e, ledger.feed_head h
-  where (e.order_key, e.pos) > (h.order_key, h.pos) and e.order_key <= $1)"""
+  select from ledger.event e
+  where (e.order_key, e.pos) > (
+    (select order_key from ledger.feed_head), (select pos from ledger.feed_head))
+    and e.order_key <= $1)"""
 _LAST_KEY = "select order_key from ledger.event order by order_key desc, pos desc limit 1"
 
 

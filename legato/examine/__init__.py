@@ -13,7 +13,7 @@ from .finding import Finding, Grade, fail
 from .lists import examine_lists
 from .machine import examine_machine
 from .open_runs import examine_runs
-from .serving import examine_postgres, examine_stack
+from .serving import examine_feed, examine_postgres, examine_stack
 from .trees import examine_trees
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ async def _inside(settings: Settings, status: StackStatus) -> list[Finding]:
         runs = await examine_runs(ledger, at, settings.temporal_namespace, grace)
         trees = await examine_trees(ledger, settings.home)
         lists = await examine_lists(ledger)
-        return [await examine_postgres(ledger), lists, *runs, *trees]
+        feed = await examine_feed(ledger)
+        return [await examine_postgres(ledger), feed, lists, *runs, *trees]
     finally:
         await close_ledger(ledger)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -106,7 +107,8 @@ async def _read(
 
 async def _waiting(ledger: Ledger) -> list[Stored]:
     """List what is accepted and not handed over yet, the first hundred of it."""
-    await catch_up(ledger)
+    with suppress(LegatoError):  # what holds the feed back is a finding of its own
+        await catch_up(ledger)
     mark, head = await read_mark(ledger, RELAY), await read_feed_head(ledger)
     found = await read_feed_with_damage(ledger, mark, HANDED_OVER, until=head.global_seq, limit=100)
     return [numbered.stored for numbered in found if isinstance(numbered, Numbered)]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from domain.errors import LegatoError
+from ledger.feed import read_feed_head
+from ledger.horizon import read_lag
+from ledger.sequence import catch_up
 from legato.embedded import Status
 from legato.examine.finding import Finding, fail, ok, warn
 
@@ -11,6 +15,7 @@ if TYPE_CHECKING:
     from ledger.connect import Ledger
     from legato.embedded import StackStatus
 
+_LATE = 5.0
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 _WEAK = frozenset({"off", "local"})
 
@@ -40,6 +45,25 @@ def _not_ready(status: StackStatus, kind: str) -> Finding:
         return warn("stack", f"{kind}: {status.status.value}", step)
     text = f"{kind}: {status.status.value}: {reason.message} {reason.cause}".strip()
     return fail("stack", text, reason.next or "run `legato up`")
+
+
+async def examine_feed(ledger: Ledger) -> Finding:
+    """Say how far the feed is behind, and whether something holds it back."""
+    try:
+        await catch_up(ledger)
+    except LegatoError as exc:
+        return fail("feed", f"{exc.message}: {exc.cause}", exc.next)
+    lag = await read_lag(ledger)
+    if lag.horizon_age > _LATE:
+        text = f"a transaction that writes has been open for {lag.horizon_age:.0f} s"
+        step = (
+            "end it (see pg_stat_activity and pg_prepared_xacts): nothing new is listed until then"
+        )
+        return warn("feed", text, step)
+    if lag.behind > _LATE:
+        text = f"the oldest event without a number is {lag.behind:.0f} s old"
+        return warn("feed", text, "start a worker (`legato up`), which numbers it")
+    return ok("feed", f"numbered up to {(await read_feed_head(ledger)).global_seq}")
 
 
 async def examine_postgres(ledger: Ledger) -> Finding:

@@ -180,12 +180,14 @@ async def test_one_event_is_read_by_its_id(lived_in: Ledger) -> None:
     ],
 )
 async def test_a_damaged_event_is_refused_by_name_and_never_guessed(
-    ledger: Ledger, sql: str, code: str
+    url: str, ledger: Ledger, sql: str, code: str
 ) -> None:
     """The error names the damage, wherever it is read."""
     text = "".join(chr(33 + n * n % 93) for n in range(9_000))
     await put(ledger, "run/r", facts.settled(outcome=ok(text)))
-    await ledger.pool.execute(sql)
+    async with connected(url) as connection:
+        await connection.execute("set session_replication_role = replica")
+        await connection.execute(sql)
 
     with pytest.raises(LegatoError) as caught:
         await read_stream(ledger, "run/r")
