@@ -24,11 +24,11 @@ async def test_a_command_on_tables_of_another_build_says_what_to_run(
 ) -> None:
     own = {"DATABASE_URL": url, "TEMPORAL_ADDRESS": "127.0.0.1:1"}
     environment = clean_environment(tmp_path) | own
-    await run_on(url, "alter table ledger.stream rename to stream_of_another_build")
+    await run_on(url, "alter table projection.run rename to run_of_another_build")
     try:
         refused = await asyncio.to_thread(call_inside, environment, "--json", "runs")
     finally:
-        await run_on(url, "alter table ledger.stream_of_another_build rename to stream")
+        await run_on(url, "alter table projection.run_of_another_build rename to run")
 
     assert (refused.code, refused.error["code"]) == (1, "ledger_not_migrated")
     assert "down` and then `" in refused.error["next"]
