@@ -2,10 +2,10 @@
 
 from ledger.migrations.run_sql import run_sql
 
-revision = "0006_guard"
-down_revision = "0005_pace"
+revision = "0007_guard"
+down_revision = "0006_each"
 
 
 def upgrade() -> None:
     """Run the file."""
-    run_sql("0006_guard.sql")
+    run_sql("0007_guard.sql")
