@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from bench import eventsourcing
+from bench import eventsourcing, readers
 from bench.cluster import progress
 from bench.contest import Figure, Length, compared, contest, rate
 from bench.ledger_table import text
-from bench.postgres import postgres
-from bench.writers import FACT_BYTES, RAW_TABLE, Writers
+from bench.postgres import beside, postgres
+from bench.writers import FACT_BYTES, RAW_TABLE, UNCHAIN, Writers
 from domain.errors import LegatoError
 from ledger.connect import close_ledger, open_ledger
 from legato.leave import leave
@@ -35,8 +35,12 @@ if TYPE_CHECKING:
     Out = Callable[[Figure], None]
 
 RAW = "raw"
-WRITTEN = ("append", "batch", eventsourcing.NAME, "chain_off")
-FIGURES = WRITTEN
+WRITTEN = ("append", "batch", eventsourcing.NAME, "chain_off", "sequencer_on")
+READ = ("visible", "rebuild", "verify")
+FIGURES = (*WRITTEN, *READ)
+BESIDE = ("unchained", "sequenced", "past")
+"""Ledgers of their own on the same server."""
+
 WRITERS = (1, 8, 32)
 ROUNDS, SECONDS = 7, 0.6
 REFUSED = 2
@@ -44,9 +48,13 @@ DESCRIPTION = """\
 Measures the ledger on a Postgres of its own in a temporary home, fsync on, and stops it.
 
 raw: a bare INSERT of the same bytes into a table with the same columns and primary key, no
-head, no chain, no other index.  append: one event an append.  batch: three events an append,
-events for events.  chain_off: append's own statement without the hash chain.
+head, no chain, no other index, each writer on a connection of its own.  append: one event an
+append.  batch: three events an append, events for events.  chain_off: append on a ledger whose
+chain is taken out.  sequencer_on: append while the passes that number the feed run beside it.
 pyeventsourcing: its default recorder for Postgres, installed into a cache folder.
+
+visible: from an append's return to a follower of the feed that sees it, idle.  rebuild: events a
+second of `legato ledger rebuild`.  verify: events a second of `legato ledger verify`.
 """
 
 
@@ -58,6 +66,8 @@ class Asked:
     writers: Sequence[int]
     length: Length
     seed: int
+    samples: int
+    events: int
     as_json: bool
 
 
@@ -76,6 +86,12 @@ def read_arguments(words: list[str]) -> Asked:
         "--seconds", type=float, default=SECONDS, help=f"of a slice of one round ({SECONDS})"
     )
     parser.add_argument("--seed", type=int, default=1, help="of the order within rounds (1)")
+    parser.add_argument(
+        "--samples", type=int, default=readers.SAMPLES, help=f"for visible ({readers.SAMPLES})"
+    )
+    parser.add_argument(
+        "--events", type=int, default=readers.EVENTS, help=f"to read ({readers.EVENTS})"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON lines, not a table")
     given = parser.parse_args(words)
     figures = tuple(str(given.figure).split(","))
@@ -83,10 +99,23 @@ def read_arguments(words: list[str]) -> Asked:
     if unknown:
         parser.error(f"no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}")
     counts = str(given.writers).split(",")
-    if not all(word.isdecimal() and int(word) for word in counts) or given.rounds < 1:
-        parser.error("writers and rounds are whole numbers of at least 1")
+    if (
+        not all(word.isdecimal() and int(word) for word in counts)
+        or min(given.rounds, given.events, given.samples - 1) < 1
+    ):
+        parser.error(
+            "writers, rounds and events are whole numbers of at least 1, samples of at least 2"
+        )
     length = Length(given.rounds, given.seconds)
-    return Asked(figures, tuple(map(int, counts)), length, given.seed, given.json)
+    return Asked(
+        figures,
+        tuple(map(int, counts)),
+        length,
+        given.seed,
+        given.samples,
+        given.events,
+        given.json,
+    )
 
 
 async def run(asked: Asked, out: Out) -> None:
@@ -94,19 +123,39 @@ async def run(asked: Asked, out: Out) -> None:
     async with AsyncExitStack() as until:
         progress("starting Postgres")
         url = await until.enter_async_context(postgres())
-        ledger = await open_ledger(url, most=max(10, *asked.writers))
-        until.push_async_callback(close_ledger, ledger)
-        await _writing(asked, url, ledger, until, out)
+        urls = {name: await beside(url, name) for name in BESIDE}
+        if any(name in asked.figures for name in WRITTEN):
+            await _writing(asked, url, urls, until, out)
+        if any(name in asked.figures for name in READ):
+            progress("a past, and who reads it")
+            past = await _opened(urls["past"], asked, until)
+            if "visible" in asked.figures:
+                for figure in await readers.visible(past, urls["past"], asked.samples):
+                    out(figure)
+            if {"rebuild", "verify"} & set(asked.figures):
+                for figure in await readers.read(past, asked.figures, asked.events):
+                    out(figure)
 
 
-async def _writing(asked: Asked, url: str, ledger: Ledger, until: AsyncExitStack, out: Out) -> None:
+async def _opened(url: str, asked: Asked, until: AsyncExitStack) -> Ledger:
+    ledger = await open_ledger(url, most=max(10, *asked.writers))
+    until.push_async_callback(close_ledger, ledger)
+    return ledger
+
+
+async def _writing(
+    asked: Asked, url: str, others: Mapping[str, str], until: AsyncExitStack, out: Out
+) -> None:
+    ledger = await _opened(url, asked, until)
+    unchained, sequenced = [await _opened(others[name], asked, until) for name in BESIDE[:2]]
     await ledger.pool.execute(RAW_TABLE)
+    await unchained.pool.execute(UNCHAIN)
     held = [await asyncpg.connect(url) for _ in range(max(asked.writers))]
     for connection in held:
         until.push_async_callback(connection.close)
     slices: dict[str, Slice] = {
         name: each
-        for name, each in Writers(ledger, held).slices().items()
+        for name, each in Writers(ledger, unchained, sequenced, held).slices().items()
         if name == RAW or name in asked.figures
     }
     if eventsourcing.NAME in asked.figures:

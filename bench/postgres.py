@@ -9,6 +9,7 @@ import tempfile
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
@@ -59,6 +60,17 @@ async def postgres() -> AsyncGenerator[str]:
                 await process.wait()
         finally:
             await _forget(home)
+
+
+async def beside(url: str, name: str) -> str:
+    """Make an empty ledger beside the one that is empty still; gives its address."""
+    maintenance = urlunsplit(urlsplit(url)._replace(path="/postgres"))
+    connection = await asyncpg.connect(maintenance)
+    try:
+        await connection.execute(f"create database {name} template {urlsplit(url).path[1:]}")
+    finally:
+        await connection.close()
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 async def _serves(start: Start, log: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from bench.contest import race
+from bench.sequencing import sequencing
 from domain.events import CallSettled
 from domain.tools.results import ok
 from ledger.append import Part, append
 from ledger.connect import Ledger
 from ledger.encode import KEY_ID, Author, row_of
-from ledger.statement import statement, values
+from ledger.sequence import catch_up
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -51,26 +51,26 @@ values ($1, $2, $3, $4, $5, $6, $7, statement_timestamp(), $8, $9, $10, $11, $12
 _HEADS = """
 insert into ledger.stream (stream_id, kind) select s, 'run' from unnest($1::text[]) s
 """
-_LINKED = re.compile(r"head_hash = ledger\.link\(.*?\),\n(?=\s*closed_at)", re.DOTALL)
-
-
-def unchained() -> str:
-    """Write the append's own statement for one event, with the head's hash left as it is."""
-    text, count = _LINKED.subn("head_hash = s.head_hash,\n", statement(1))
-    if count != 1:
-        message = "the append's statement has changed: the bench cannot take its chain out"
-        raise RuntimeError(message)
-    return text
+UNCHAIN = """
+create or replace function ledger.link(
+  prev bytea, stream text, version bigint, recorded timestamptz, envelope bytea,
+  codec smallint, key_id text, blobs bytea, body_commit bytea, same_digest bytea
+) returns bytea language sql stable return prev
+"""
+"""Takes the chain out of a ledger: each link is the one before it, all else is as it was."""
 
 
 @dataclass(frozen=True)
 class Writers:
     """What writes into one ledger; every writer has a stream of its own in each slice.
 
-    `held` are connections for the bare inserts, one a writer; the ledger holds its own.
+    `unchained` is one of the same build whose chain is taken out, `sequenced` one beside which
+    passes run; `held` are connections for the bare inserts, while a ledger holds its own.
     """
 
     ledger: Ledger
+    unchained: Ledger
+    sequenced: Ledger
     held: Sequence[asyncpg.Connection[asyncpg.Record]]
     numbers: Iterator[int] = field(default_factory=itertools.count)
     facts: list[CallSettled] = field(default_factory=list[CallSettled])
@@ -78,17 +78,33 @@ class Writers:
     def slices(self) -> Mapping[str, Slice]:
         """Name the contenders."""
         return {
-            "raw": self._slice(self._raw),
-            "append": self._slice(lambda stream, _: self._append(stream, 1)),
-            "batch": self._slice(lambda stream, _: self._append(stream, BATCH)),
-            "chain_off": self._slice(lambda stream, _: self._unchained(stream)),
+            "raw": self._slice(self.ledger, self._raw),
+            "append": self._appending(self.ledger, 1),
+            "batch": self._appending(self.ledger, BATCH),
+            "chain_off": self._appending(self.unchained, 1),
+            "sequencer_on": self._sequenced(self._appending(self.sequenced, 1)),
         }
 
-    def _slice(self, step: Callable[[str, int], Step]) -> Slice:
+    def _appending(self, ledger: Ledger, count: int) -> Slice:
+        """Append so many facts at a time through the product's entry."""
+        return self._slice(ledger, lambda stream, _: self._step(ledger, stream, count))
+
+    def _slice(self, ledger: Ledger, step: Callable[[str, int], Step]) -> Slice:
         async def work(writers: int, seconds: float) -> float:
             streams = [f"run/bench-{next(self.numbers)}" for _ in range(writers)]
-            await self.ledger.pool.execute(_HEADS, streams)
+            await ledger.pool.execute(_HEADS, streams)
             return await race([step(each, n) for n, each in enumerate(streams)], seconds)
+
+        return work
+
+    def _sequenced(self, slice_: Slice) -> Slice:
+        """Have the passes of a worker run beside the writers; what lay there has its number."""
+
+        async def work(writers: int, seconds: float) -> float:
+            while not await catch_up(self.sequenced, 1.0):
+                pass
+            async with sequencing(self.sequenced):
+                return await slice_(writers, seconds)
 
         return work
 
@@ -98,25 +114,13 @@ class Writers:
             self.facts.append(FACT.model_copy(update={"step": len(self.facts)}))
         return self.facts[number]
 
-    def _append(self, stream: str, count: int) -> Step:
-        """Append through the product's entry."""
+    def _step(self, ledger: Ledger, stream: str, count: int) -> Step:
         numbers = itertools.count()
 
         async def step() -> int:
             facts = tuple([self._fact(next(numbers)) for _ in range(count)])
-            await append(self.ledger, AUTHOR, Part(stream, facts))
+            await append(ledger, AUTHOR, Part(stream, facts))
             return count
-
-        return step
-
-    def _unchained(self, stream: str) -> Step:
-        numbers, sql = itertools.count(), unchained()
-
-        async def step() -> int:
-            row = _encoded(self.ledger, self._fact(next(numbers)))
-            given = values(stream, None, [row], after_end=True)
-            await self.ledger.pool.fetch(sql, *given)
-            return 1
 
         return step
 

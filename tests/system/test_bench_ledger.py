@@ -12,7 +12,6 @@ import pytest
 
 from bench.contest import Figure, by_round, race, rate
 from bench.ledger_table import held, text
-from bench.writers import unchained
 from tests.architecture.tree import ROOT
 
 if TYPE_CHECKING:
@@ -37,18 +36,21 @@ def lines_of(*words: str) -> list[Mapping[str, object]]:
 def test_the_smallest_run_prints_a_line_a_figure() -> None:
     """It starts a Postgres of its own and stops it."""
     lines = lines_of(
-        *("--figure", "append,batch,chain_off", "--writers", "1,2"),
-        *("--rounds", "1", "--seconds", "0.05"),
+        *("--figure", "append,batch,chain_off,sequencer_on,visible,rebuild,verify"),
+        *("--writers", "1,2", "--rounds", "1", "--seconds", "0.05"),
+        *("--samples", "2", "--events", "100"),
     )
 
     found = {(line["figure"], line["writers"]) for line in lines}
-    names = {"raw", "append", "batch", "chain_off", "chain_on_to_off"}
-    assert found == {(name, writers) for name in names for writers in (1, 2)}
+    written = {"raw", "append", "batch", "chain_off", "sequencer_on"}
+    read = {("visible_p50", 1), ("visible_p99", 1), ("rebuild", 1), ("verify", 1)}
+    names = written | {"chain_on_to_off"}
+    assert found == {(name, writers) for name in names for writers in (1, 2)} | read
     for line in lines:
         assert set(line) == FIELDS
         assert isinstance(line["value"], float)
         assert line["value"] > 0
-        assert (line["ratio"] is None) == (line["figure"] == "chain_on_to_off")
+        assert (line["ratio"] is None) == (line["figure"] not in written)
 
 
 def test_a_figure_that_is_not_there_is_refused_by_name() -> None:
@@ -99,11 +101,3 @@ async def test_writers_are_counted_until_the_time_is_over() -> None:
 
     assert await race([step, step], 0.01) > 0
     assert len(done) >= 2
-
-
-def test_the_append_without_its_chain_differs_in_the_link_only() -> None:
-    sql = unchained()
-
-    assert "head_hash = s.head_hash," in sql
-    assert "insert into ledger.event" in sql
-    assert "ledger.link" not in sql
