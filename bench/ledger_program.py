@@ -9,7 +9,7 @@ import json
 import random
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from ledger.connect import close_ledger, open_ledger
 from legato.leave import leave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bench.contest import Rounds, Slice
     from ledger.connect import Ledger
