@@ -6,9 +6,10 @@ import asyncio
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from activities.context import causation, is_stop
+from activities.budgeting import halted, over_by, warning
+from activities.context import causation, is_over, is_stop
 from activities.failed_requests import (
     FELL_BACK,
     after_failure,
@@ -31,6 +32,8 @@ from activities.record import (
 )
 from activities.shown import shown
 from activities.view import view_of
+from activities.working import spend_out
+from domain.budget_events import BudgetWarned
 from domain.codec import canonical, canonical_list, digest_bytes
 from domain.errors import LegatoError
 from domain.events import (
@@ -47,7 +50,6 @@ from domain.events import (
 )
 from domain.ids import incoming_stream, run_stream
 from domain.ports import Disposition, ModelFailure, ModelRequest
-from domain.runs.budget import exceeded
 from domain.runs.checks import repair_message
 from domain.runs.conversation import Message, UserMessage, message_bytes
 from domain.runs.cursor import Request
@@ -98,11 +100,10 @@ def _opening(record: Record, arg: StepInput) -> TurnStarted | None:
     return TurnStarted(turn=arg.turn, item=arg.item, origin="item", text=item.text)
 
 
-def _messages(record: Record, opening: TurnStarted | None) -> tuple[list[Message], list[int]]:
+def _messages(record: Record, told: tuple[Told, ...]) -> tuple[list[Message], list[int]]:
     """The conversation as this request sends it, and the steering messages it delivers."""
     messages = list(record.transcript.messages)
-    if opening is not None:
-        messages.append(UserMessage(text=opening.text))
+    messages.extend(UserMessage(text=one.text) for one in told)
     delivered = [
         version
         for version, message in sorted(record.incoming.items())
@@ -119,13 +120,18 @@ def _sent(record: Record, request: ModelRequest) -> bytes:
     return canonical_list((canonical(request.instructions), *known, *new))
 
 
-def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepared:
-    """Decide what to send, on what the record says now."""
+Told: TypeAlias = TurnStarted | BudgetWarned
+
+
+def prepare(
+    world: World, record: Record, arg: StepInput, owner: str, warned: BudgetWarned | None = None
+) -> Prepared:
+    """Decide what to send, on what the record says now; `warned` is told with it."""
     runtime, definition = defined_of(record).runtime, definition_of(record)
     model = model_now(record.run, runtime, arg.turn)
     view = view_of(world, record)
-    opening = _opening(record, arg)
-    messages, delivered = _messages(record, opening)
+    told = tuple(one for one in (_opening(record, arg), warned) if one is not None)
+    messages, delivered = _messages(record, told)
     request = ModelRequest(
         model=model,
         instructions=render_request(definition, view),
@@ -151,8 +157,7 @@ def prepare(world: World, record: Record, arg: StepInput, owner: str) -> Prepare
     lost: tuple[Fact, ...] = ()
     if here and step is not None and step.open is not None:
         lost = (ModelLost(turn=arg.turn, step=arg.step, n=step.open.n),)
-    first: tuple[Fact, ...] = (opening,) if opening is not None else ()
-    facts = (*first, *lost, requested, *_dropped(record, requested, messages))
+    facts = (*lost, *told, requested, *_dropped(record, requested, messages))
     session = accepted_of(record).session
     return Prepared(facts, requested, request, record.run.version, session, arg.item)
 
@@ -193,10 +198,13 @@ async def ask_model(world: World, record: Record, arg: StepInput) -> StepResult 
         if step is not None and (step.turn, step.step) == (arg.turn, arg.step) and step.answered:
             return None
         prepared = prepare(world, record, arg, owner)
-        budget = defined_of(record).runtime.budget
-        spent = exceeded(budget, record.run.spent, prepared.requested.reserved)
-        if spent is not None:
-            return StepResult("over_budget", f"budget_{spent}")
+        over = over_by(record, prepared.requested.reserved)
+        if over is not None:
+            with suppress(VersionConflictError, TakenError):
+                await spend_out(world, record, over)
+            record = await refresh(world.ledger, world.records, arg.run_id)
+            continue
+        prepared = await _warned(world, record, arg, prepared)
         want = None if paced else turn_wanted(world, record, prepared)
         turn = await await_turn(world, prepared.request.model, want)
         if turn.far:
@@ -216,11 +224,20 @@ def turn_wanted(world: World, record: Record, prepared: Prepared) -> Wanted | No
     return wanted(world, asked.model, accepted_of(record).workspace, asked.reserved)
 
 
+async def _warned(world: World, record: Record, arg: StepInput, plain: Prepared) -> Prepared:
+    """Tell the agent to wrap up with its request, where it is time to and it still fits."""
+    warned = await warning(world, record, arg, plain.requested.reserved)
+    if warned is None:
+        return plain
+    prepared = prepare(world, record, arg, plain.requested.owner, warned)
+    return plain if over_by(record, prepared.requested.reserved) is not None else prepared
+
+
 async def _must_end(world: World, record: Record, arg: StepInput) -> StepResult | None:
     if record.run.ended is not None:
         return StepResult("stopped", "run_closed")
-    if record.run.stop is not None:
-        return StepResult("stopped", "stop_requested")
+    if record.run.halted:
+        return halted(record)
     if record.run.malformed > MOST_TOLD_BACK:
         return StepResult("failed", MALFORMED_CALLS)
     step = record.run.step
@@ -298,10 +315,13 @@ async def _sent_and_recorded(
     except asyncio.CancelledError:
         if not is_stop():
             raise
-        failure = ModelFailure(
-            "stopped", "the run was stopped", Disposition.REFUSE, partial="".join(pieces)
-        )
+        code, said = "stopped", "the run was stopped"
+        if is_over():
+            code, said = "over_budget", "the working time of the run was over"
+        failure = ModelFailure(code, said, Disposition.REFUSE, partial="".join(pieces))
         await record_failure(world, record, prepared.requested, failure)
+        if is_over():
+            return StepResult("over_budget", "budget_seconds")
         return StepResult("stopped", "stop_requested")
     except ModelFailure as raised:
         failure = decided(record, prepared.requested, raised)

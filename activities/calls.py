@@ -26,7 +26,7 @@ from domain.ids import CallAt, call_id, run_stream
 from domain.ports import ToolContext
 from domain.runs.budget import calls_left
 from domain.runs.inputs import InputKind
-from domain.runs.run import CallState
+from domain.runs.run import OUT_OF_CALLS, CallState
 from domain.runs.unknown import AGAIN
 from domain.tools.calls import Resolved, api_spec, resolve_call
 from domain.tools.intrinsic import GET_API_SPEC, READ_RESULT, READ_SKILL, read_piece, read_skill
@@ -76,8 +76,8 @@ def asked_calls(world: World, record: Record) -> list[Asked]:
     view = view_of(world, record)
     asked = step.asked()
     offered = asked.view if asked is not None else None
-    settled = sum(state.outcome is not None for state in step.calls)
-    left = calls_left(defined_of(record).runtime.budget, record.run.spent, settled)
+    counted = sum(state.counted for state in step.calls)
+    left = calls_left(record.run.budget, record.run.spent, counted)
     return [
         Asked(
             run_id=accepted_of(record).run_id,
@@ -85,10 +85,17 @@ def asked_calls(world: World, record: Record) -> list[Asked]:
             state=state,
             resolved=resolve_call(offered, view, state.request.name, state.request.arguments)
             if left is None or n < left
-            else not_run("budget_calls", "The run has made all the tool calls that it may."),
+            else not_run(OUT_OF_CALLS, "The run has made all the tool calls that it may."),
         )
         for n, state in enumerate(step.calls)
     ]
+
+
+def not_begun(record: Record) -> Outcome:
+    """Settle a call that had not begun when the run was stopped, or its budget spent."""
+    if record.run.stop is not None:
+        return not_run("stopped", "The run was stopped before this call began.")
+    return not_run("over_budget", "The run's budget was spent before this call began.")
 
 
 def tool_context(world: World, record: Record, asked: Asked, limit: float) -> ToolContext:

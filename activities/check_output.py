@@ -26,6 +26,7 @@ from activities.record import (
     refresh,
 )
 from activities.stop_commands import stop_commands
+from activities.working import within_working_time
 from domain.agents.profile import Claim
 from domain.codec import clean_text
 from domain.events import CheckCompleted, Fact, ItemCompleted, event_id
@@ -52,19 +53,27 @@ def make_check_output(world: World) -> CheckOutput:
         check_version(record, arg.version, arg.head)
         first = record.run.version
         done = _recorded(record, arg)
-        if done is None and record.run.stop is not None:
+        if done is None and record.run.halted:
             await stop_commands(world, arg.run_id, f"check-{arg.item}-{arg.attempt}-")
-            return CheckResult("stopped")
+            return _halted(record)
         if done is None:
-            checked = await _run(world, record, arg)
-            if any(one.stopped for one in checked):
-                return CheckResult("stopped")
+            checked = await within_working_time(world, record, lambda: _run(world, record, arg))
+            if checked is None or any(one.stopped for one in checked):
+                return _halted(await refresh(world.ledger, world.records, arg.run_id))
             await held(lambda: _record(world, record, arg, checked))
             record = await refresh(world.ledger, world.records, arg.run_id)
             done = _recorded(record, arg)
         return _result(done, record, first)
 
     return run
+
+
+def _halted(record: Record) -> CheckResult:
+    """Say why the checks did not run, or not to their end."""
+    over = record.run.over
+    if over is None or record.run.stop is not None:
+        return CheckResult("stopped")
+    return CheckResult("over_budget", code=over.reason)
 
 
 def _recorded(record: Record, arg: CheckInput) -> CheckCompleted | None:

@@ -14,6 +14,7 @@ from activities.run_tool import advance
 from activities.stop_commands import stop_commands
 from domain.events import RunEnded
 from domain.ids import run_stream
+from domain.runs.budget_texts import over_message
 from domain.runs.closing import following, left_open, stop_status
 from domain.runs.malformed import MALFORMED_CALLS, SAID
 from domain.runs.position import TOO_LARGE
@@ -46,7 +47,8 @@ def make_close_run(world: World) -> CloseRun:
             world.kill("after:run.ended")
             record = await refresh(world.ledger, world.records, arg.run_id)
         written = Written(first, record.run.version, record.head)
-        return CloseResult(record.run.ended.status, final_card(record.facts), written)
+        card = final_card(record.facts, record.work.seconds)
+        return CloseResult(record.run.ended.status, card, written)
 
     return run
 
@@ -54,7 +56,7 @@ def make_close_run(world: World) -> CloseRun:
 async def _end_begun(world: World, record: Record, run_id: str) -> None:
     """End commands that outlived their worker; after a stop, find out what calls came to."""
     await stop_commands(world, run_id)
-    if record.run.stop is None:
+    if not record.run.halted:
         return
     for asked in asked_calls(world, record):
         if asked.state.outcome is None:
@@ -74,7 +76,8 @@ async def _parts(world: World, record: Record, ending: Ending) -> tuple[Part, ..
         items_done=run.items_done,
     )
     left = left_open(run, world.registry.specs)
-    after = following(run, accepted, record.incoming, stopped=ending.status == "stopped")
+    stopped = ending.status in {"stopped", "over_budget"}
+    after = following(run, accepted, record.incoming, stopped=stopped)
     read = record.incoming_version
     return await closing_parts(world.ledger, run, accepted, (*left, ended), after, read)
 
@@ -86,6 +89,8 @@ def _message(record: Record, ending: Ending) -> str:
         return "; ".join(run.refused.problems)
     if run.stop is not None and ending.status == "stopped":
         return run.stop.reason
+    if run.over is not None and ending.status == "over_budget":
+        return over_message(run.over)
     failed = run.step.failed if run.step is not None else None
     if ending.status == "failed" and failed is not None and failed.code == ending.reason:
         return failed.message

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from activities.context import begin_execution, worked
 from domain.agents.definition import AgentDefinition
 from domain.codec import decode_object
 from domain.errors import LegatoError, bug, refused
@@ -14,6 +16,7 @@ from domain.events import Fact, MessageAccepted, RunAccepted, RunAttached, RunDe
 from domain.ids import incoming_stream, run_stream
 from domain.runs.run import Run, evolve
 from domain.runs.transcript import Earlier, Transcript, tell_earlier
+from domain.runs.working import Work, tell
 from domain.tools.effective import EffectiveView
 from domain.tools.policy import TurnPolicy
 from ledger.append import Part, TakenError, VersionConflictError, append
@@ -42,7 +45,8 @@ class Record:
     It only grows; whoever holds it reads on from the ledger before deciding anything.
     `view` is the view last derived, with the policy that it was derived under; `earlier`
     is what the session's runs before this one hold. `seen` is the highest version that the
-    run's stream is known to have reached, `heads` the hashes of its events by version.
+    run's stream is known to have reached, `heads` the hashes of its events by version,
+    and `work` how long the run has worked.
     """
 
     run: Run = field(default_factory=Run)
@@ -56,6 +60,7 @@ class Record:
     definition: AgentDefinition | None = None
     earlier: tuple[Earlier, ...] = ()
     view: tuple[TurnPolicy, EffectiveView] | None = None
+    work: Work = field(default_factory=Work)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -115,15 +120,27 @@ async def _read_on(ledger: Ledger, record: Record, run_id: str) -> None:
         tell_earlier(record.transcript, record.earlier, texts)
     for stored in fresh:
         if stored.version > record.run.version:
-            _take_in(record, (stored.fact,), stored.hash, texts)
+            when = When(stored.recorded_at, stored.worked)
+            _take_in(record, (stored.fact,), stored.hash, texts, when)
     record.seen = record.run.version if record.seen == seen else record.seen
     await _read_definition(ledger, record)
 
 
-def _take_in(record: Record, facts: Sequence[Fact], head: bytes, texts: Mapping[int, str]) -> None:
+@dataclass(frozen=True)
+class When:
+    """When facts were recorded, and for how many seconds their execution had lived then."""
+
+    at: datetime
+    worked: float
+
+
+def _take_in(
+    record: Record, facts: Sequence[Fact], head: bytes, texts: Mapping[int, str], when: When
+) -> None:
     """Apply the stream's next facts, after which its head is as given."""
     for fact in facts:
         record.run = evolve(record.run, fact)
+        record.work = tell(record.work, fact, when.at, when.worked)
         record.facts.append(fact)
         record.transcript.tell(fact, texts)
     record.head = head.hex()
@@ -152,8 +169,9 @@ async def append_own(ledger: Ledger, record: Record, author: Author, *parts: Par
     version, head = appended.heads.get(stream, (0, b""))
     facts = [fact for part in parts if part.stream == stream for fact in part.facts]
     record.seen = max(record.seen, UNSEEN if appended.repeated else version)
-    if not appended.repeated and record.run.version + len(facts) == version:
-        _take_in(record, facts, head, record.texts)
+    if appended.at is not None and record.run.version + len(facts) == version:
+        when = When(appended.at, author.worked / 1000)
+        _take_in(record, facts, head, record.texts, when)
     return appended
 
 
@@ -194,6 +212,7 @@ def author_of(record: Record, causation: str) -> Author:
         via="workflow",
         causation=causation,
         correlation=run_id,
+        worked=round(worked() * 1000),
     )
 
 
@@ -204,6 +223,7 @@ async def attach(ledger: Ledger, records: Records, run_id: str, temporal_run: st
     it begins its own. Raises `run_superseded` for an activity of one that was attached before
     another.
     """
+    begin_execution()
     while True:
         record = await refresh(ledger, records, run_id)
         attached = record.run.temporal_runs

@@ -17,6 +17,7 @@ from activities.calls import (
     asked_calls,
     intend,
     keeps_failing,
+    not_begun,
     run_counted_read,
     settle,
     tool_context,
@@ -35,6 +36,7 @@ from activities.execute import (
 )
 from activities.held import held, keep
 from activities.record import Record, attach, author_of, check_version, refresh
+from activities.working import within_working_time
 from domain.errors import bug
 from domain.events import CallSettled, CallUnknown, Fact, InputAsked, InputSettled
 from domain.ids import run_stream
@@ -68,7 +70,7 @@ def make_run_tool(world: World) -> RunTool:
             return _settled(done, record, first)
         asked = find_call(world, record, arg)
         if asked.state.outcome is None:
-            await advance(world, record, asked)
+            await within_working_time(world, record, lambda: advance(world, record, asked))
         record = await refresh(world.ledger, world.records, arg.run_id)
         return _result(find_call(world, record, arg), record, first)
 
@@ -122,6 +124,8 @@ def _result(asked: Asked, record: Record, first: int) -> CallResult:
         return _settled(asked.state.outcome, record, first)
     if record.run.stop is not None or record.run.ended is not None:
         return CallResult("stopped", written=written)
+    if record.run.over is not None:
+        return CallResult("over_budget", code=record.run.over.reason, written=written)
     put = _question(record, asked)
     on: WaitOn = "unknown_effect" if asked.state.unknown else "input"
     if put is not None and put.asked.question.kind is InputKind.APPROVAL:
@@ -132,9 +136,8 @@ def _result(asked: Asked, record: Record, first: int) -> CallResult:
 
 async def advance(world: World, record: Record, asked: Asked) -> None:
     """Bring a call without an outcome as far as it can go now."""
-    if record.run.stop is not None and (asked.reads or asked.state.round == 0):
-        outcome = not_run("stopped", "The run was stopped before this call began.")
-        await settle(world, record, asked, outcome)
+    if record.run.halted and (asked.reads or asked.state.round == 0):
+        await settle(world, record, asked, not_begun(record))
         return
     if asked.reads:
         outcome = await run_counted_read(world, record, asked)
@@ -146,16 +149,16 @@ async def advance(world: World, record: Record, asked: Asked) -> None:
         return
     if asked.state.unknown:
         again = put is not None and put.settled is not None and put.settled.answer == AGAIN
-        if again and record.run.stop is None:
+        if again and not record.run.halted:
             await _act(world, record, asked)
         return
     if asked.state.round and not _may_act(asked):
         await _look(world, record, asked)
     elif asked.state.round >= MOST_ROUNDS:
         await settle(world, record, asked, keeps_failing(asked.name))
-    elif record.run.stop is not None:
-        text = "The run was stopped while this call was under way; it may have taken effect."
-        await settle(world, record, asked, error("stopped", text))
+    elif record.run.halted:
+        text = "The run was ended while this call was under way; it may have taken effect."
+        await settle(world, record, asked, error(record.run.halted, text))
     else:
         await _act(world, record, asked)
 
@@ -232,13 +235,14 @@ async def _look(world: World, record: Record, asked: Asked) -> None:
         lost = Unclear("the worker that ran it was lost")
         await _record(world, record, asked, lost, by="probe")
         return
-    if record.run.stop is not None:
+    if record.run.halted:
         asked.stop.set()
     context = tool_context(world, record, asked, resolved.spec.timeout)
     came = await probe(world.tools[resolved.name], resolved.arguments, context, asked.stop)
     if isinstance(came, Absent):
-        if record.run.stop is not None:
-            outcome = not_run("stopped", "The run was stopped before this call took effect.")
+        if record.run.halted:
+            text = "The run was ended before this call took effect."
+            outcome = not_run(record.run.halted, text)
             await settle(world, record, asked, outcome, by="probe")
         elif asked.state.round >= MOST_ROUNDS:
             await settle(world, record, asked, keeps_failing(asked.name), by="probe")

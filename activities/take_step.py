@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 
 from activities.ask_model import ask_model, turn_ending
-from activities.calls import Asked, asked_calls, run_counted_read, run_read, settle
+from activities.budgeting import halted
+from activities.calls import Asked, asked_calls, not_begun, run_counted_read, run_read, settle
 from activities.context import causation, temporal_run
 from activities.held import held
 from activities.record import (
@@ -22,12 +23,14 @@ from activities.record import (
     refresh,
     refresh_after_append,
 )
+from activities.working import within_working_time
 from domain.ids import incoming_stream, run_stream
 from domain.runs.budget import tokens_of
+from domain.runs.budget_view import figures
 from domain.runs.groups import Planned, call_groups
 from domain.runs.steps import CallRef, StepInput, StepResult, Written
 from domain.tools.intrinsic import INTRINSIC_SPECS
-from domain.tools.results import Outcome, not_run
+from domain.tools.results import Outcome
 from ledger.append import Part, TakenError, VersionConflictError, append
 
 if TYPE_CHECKING:
@@ -49,10 +52,19 @@ def make_take_step(world: World) -> TakeStep:
         world.kill(f"before:step:{arg.turn}.{arg.step}")
         result = already(record, arg)
         if result is None:
-            result, record = await _take(world, record, arg)
+            result, record = await _within(world, record, arg)
         return _reported(world, record, arg, result, first)
 
     return run
+
+
+async def _within(world: World, record: Record, arg: StepInput) -> tuple[StepResult, Record]:
+    """Take it within the working time that the run has left."""
+    taken = await within_working_time(world, record, lambda: _take(world, record, arg))
+    if taken is not None:
+        return taken
+    record = await refresh(world.ledger, world.records, arg.run_id)
+    return halted(record), record
 
 
 def already(record: Record, arg: StepInput) -> StepResult | None:
@@ -78,8 +90,8 @@ async def _take(world: World, record: Record, arg: StepInput) -> tuple[StepResul
         return done, record
     if await _read_leading(world, record, again=again):
         record = await refresh_after_append(world.ledger, world.records, record)
-    if record.run.stop is not None:
-        return StepResult("stopped", "stop_requested"), record
+    if record.run.halted:
+        return halted(record), record
     result = await _rest(world, record, arg)
     if result.outcome == "turn_completed":
         record = await refresh(world.ledger, world.records, arg.run_id)
@@ -107,8 +119,8 @@ async def _read_leading(world: World, record: Record, *, again: bool) -> bool:
             now = record
             if not at_once:
                 now = await held(lambda: refresh(world.ledger, world.records, asked.run_id))
-            if now.run.stop is not None:
-                outcome = not_run("stopped", "The run was stopped before this call began.")
+            if now.run.halted:
+                outcome = not_begun(now)
             elif again:
                 outcome = await run_counted_read(world, now, asked)
             else:
@@ -190,5 +202,6 @@ def _reported(
         tokens=tokens,
         spent_tokens=spent.tokens,
         spent_cost="" if spent.cost_unknown else spent.cost,
+        budget=figures(record.run, record.work.seconds),
         written=Written(first, record.run.version, record.head),
     )

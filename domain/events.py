@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from domain.agents.definition import RuntimeConfig
 from domain.asked_events import Asked, Entry, RunAccepted, RunJoined, RunQueued
+from domain.budget_events import BudgetRaised, BudgetSpent, BudgetWarned
 from domain.codec import Json, canonical, decode_object
 from domain.errors import bug
 from domain.event import AtCall, AtRequest, AtStep, Event, Use
@@ -381,6 +382,9 @@ Fact: TypeAlias = (
     | InputSettled
     | InputLate
     | StopRequested
+    | BudgetWarned
+    | BudgetRaised
+    | BudgetSpent
     | RunWaiting
     | RunResumed
     | CheckCompleted
@@ -458,6 +462,9 @@ __all__ = [  # those that stand in other modules; the union is whole here
     "AtCall",
     "AtRequest",
     "AtStep",
+    "BudgetRaised",
+    "BudgetSpent",
+    "BudgetWarned",
     "Decision",
     "Entry",
     "Event",

@@ -28,7 +28,8 @@ _TRIES = 4
 
 _FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
-_MANY = "select * from ledger.append($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)"
+_MANY = """select *, statement_timestamp() as recorded_at
+  from ledger.append($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)"""
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,12 @@ class Appended:
     """Where each stream with new events stands right after the append: version and head hash.
 
     `repeated` tells that it had been made before: the heads are those of that first time.
+    `at` is when the events were recorded, None where that was an earlier time.
     """
 
     heads: Mapping[str, tuple[int, bytes]]
     repeated: bool = False
+    at: datetime | None = None
 
 
 class VersionConflictError(LegatoError):
@@ -156,7 +159,8 @@ async def _append_alone(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Appe
     for _ in range(_TRIES):
         done = await ledger.pool.fetch(statement(len(rows)), *given)
         if done:
-            return Appended({part.stream: max(map(tuple, done))})
+            last = max((row[0], row[1]) for row in done)
+            return Appended({part.stream: last}, at=done[0]["recorded_at"])
         head = await ledger.pool.fetchrow(
             "select version, closed_at from ledger.stream where stream_id = $1", part.stream
         )
@@ -211,7 +215,8 @@ async def _append_many(
         [row.same for row in each],
         [row.closes for row in each],
     )
-    return Appended({r["out_stream"]: (r["out_version"], r["out_hash"]) for r in done})
+    heads = {r["out_stream"]: (r["out_version"], r["out_hash"]) for r in done}
+    return Appended(heads, at=done[0]["recorded_at"] if done else None)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import zstandard
 
 from domain import events
-from domain.codec import canonical
+from domain.codec import Json, canonical
 
 ZSTD_ABOVE = 1024
 BLOB_ABOVE = 8192
@@ -33,6 +33,7 @@ class Author:
 
     `actor` is `person:<name>`, `agent:<run>`, `system` or `temporal-operator`; `via` the
     door; `causation` what made it happen (an activity, a submission); `correlation` the run.
+    `worked` is for how many milliseconds the execution that appends has lived, 0 for none.
     """
 
     actor: str
@@ -40,6 +41,7 @@ class Author:
     via: str
     causation: str = ""
     correlation: str = ""
+    worked: int = 0
 
 
 class Row(NamedTuple):
@@ -87,7 +89,7 @@ def _pads(secret: bytes) -> tuple[bytes, bytes]:
 def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, refs: bytes) -> Row:
     """Encode one fact; `refs` are names (32 bytes each) of blobs that its body mentions."""
     event_id = events.event_id(fact)
-    envelope = {
+    envelope: dict[str, Json] = {
         "event_id": event_id,
         "type": fact.type,
         "schema_version": fact.version,
@@ -98,6 +100,8 @@ def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, r
         "correlation_id": author.correlation,
         "occurred_at": occurred_at,
     }
+    if author.worked:
+        envelope["worked_ms"] = author.worked
     body = events.encode(fact)
     codec, stored, blob = _stored(body)
     return Row(

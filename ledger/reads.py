@@ -52,6 +52,12 @@ class Stored:
     hash: bytes
     fact: Fact
 
+    @property
+    def worked(self) -> float:
+        """For how many seconds the execution that recorded it had lived by then, 0 for none."""
+        given = self.envelope.get("worked_ms", 0)
+        return given / 1000 if isinstance(given, int) else 0.0
+
 
 @dataclass(frozen=True)
 class Head:
@@ -171,4 +177,10 @@ async def find_streams(ledger: Ledger, prefix: str, limit: int = 10) -> list[str
 async def clock(ledger: Ledger) -> datetime:
     """Read the ledger's clock, by which expiry is judged."""
     now: datetime = await ledger.pool.fetchval("select ledger.clock()")
+    return now
+
+
+async def moment(ledger: Ledger) -> datetime:
+    """Read the time at which an append that was made now would be recorded."""
+    now: datetime = await ledger.pool.fetchval("select statement_timestamp()")
     return now

@@ -34,7 +34,7 @@ insert into ledger.event (stream_id, version, event_id, order_key, type, schema_
     correlation_id, recorded_at, envelope, body, codec, key_id, blobs, body_commit, same_digest,
     hash)
   {selects}
-returning version, hash
+returning version, hash, recorded_at
 """
 _SELECT = """select $1, h.base + {n}, {id}, h.order_key, {type}, {schema}, $5,
     statement_timestamp(), {envelope}, {body}, {codec}, '{key_id}', {blobs}, {commit}, {same},

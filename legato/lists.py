@@ -110,6 +110,7 @@ def run_row(row: RunRow) -> Row:
     shown |= {"model": row.model or "", "fingerprint": row.fingerprint or ""}
     shown |= {name: getattr(row, name) for name in _FIGURES}
     shown |= {"cost": format(row.cost, "f"), "cost_unknown": row.cost_unknown}
+    shown |= {"tokens_unknown": row.tokens_unknown}
     shown |= {"items": row.items or 0, "unknown_effects": row.unknown_effects}
     shown |= {"open_questions": row.open_questions}
     return shown | {"profile": profile_named(row.profile, row.agent or "")}

@@ -31,6 +31,7 @@ _ROW = (
     *("status", "stuck", "reason", "by", "waiting_on"),
     *("accepted_at", "started_at", "ended_at", "model", "fingerprint"),
     *("items_done", "turn", "step", "steps", "calls", "tokens", "cost", "cost_unknown"),
+    "tokens_unknown",
 )
 
 
@@ -42,6 +43,7 @@ def recorded(stored: Stored) -> Recorded:
         at=stored.recorded_at,
         actor=str(stored.envelope["actor"]),
         fact=stored.fact,
+        worked=stored.worked,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from math import inf
 from typing import TYPE_CHECKING
 
 from domain.agents.environment import environment_problems
 from domain.agents.profile import may_have
 from domain.agents.reach import outside, skills_of, surface_of
+from domain.runs.budget import LIMITS
 from domain.runs.model_name import FORMS
 from domain.runs.sequence import item_problems
 from domain.tools.mentions import mentioned
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from domain.agents.definition import AgentDefinition
     from domain.agents.request import AgentRequest, Sources
     from domain.agents.roles import Role
-    from domain.runs.budget import Budget
+    from domain.runs.budget import Budget, Limits
     from domain.runs.sequence import Item
 
 
@@ -57,23 +59,30 @@ def request_problems(request: AgentRequest, sources: Sources) -> list[str]:
 
 
 def _budget_problems(budget: Budget) -> list[str]:
-    limits = {
-        "steps": budget.steps,
-        "calls": budget.calls,
-        "tokens": budget.tokens,
+    found = [*_limit_problems("", budget), *_limit_problems("soft ", budget.soft)]
+    if found:
+        return found
+    for name in LIMITS:
+        soft, hard = budget.soft.amount(name), budget.amount(name)
+        if soft is not None and hard is not None and soft > hard:
+            found.append(f"budget_invalid: soft {name} {soft} is above its hard limit {hard}")
+    return found
+
+
+def _limit_problems(which: str, limits: Limits) -> list[str]:
+    numbers = {
+        "seconds": limits.seconds,
+        "steps": limits.steps,
+        "calls": limits.calls,
+        "tokens": limits.tokens,
     }
     found = [
-        f"budget_invalid: {name} must not be negative"
-        for name, limit in limits.items()
-        if limit is not None and limit < 0
+        f"budget_invalid: {which}{name} must be a number from 0"
+        for name, limit in numbers.items()
+        if limit is not None and not 0 <= limit < inf
     ]
-    if budget.seconds is not None:
-        found.append(
-            "budget_seconds_unsupported: working time is not limited by this version; limit "
-            "steps, calls, tokens or cost instead"
-        )
-    if budget.cost is not None and not _is_amount(budget.cost):
-        found.append(f"budget_invalid: cost {budget.cost!r} is not an amount of US dollars")
+    if limits.cost is not None and not _is_amount(limits.cost):
+        found.append(f"budget_invalid: {which}cost {limits.cost!r} is not an amount of US dollars")
     return found
 
 

@@ -39,6 +39,7 @@ _OF_RUN: dict[str, _OfRun] = {
     "run.waiting": running.waiting,
     "run.resumed": running.resumed,
     "stop.requested": running.stop_requested,
+    "budget.spent": running.budget_spent,
     "run.stuck": running.stuck,
     "run.ended": running.ended,
     "model.requested": stepping.requested,

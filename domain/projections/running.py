@@ -118,6 +118,14 @@ def stop_requested(_tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Tell who was the first to want it stopped, and why."""
     if run.stop_by is None:
         run.stop_by, run.stop_reason = event.body["by"], event.body["reason"]
+    if run.ended_at is None:
+        run.end_reason = None
+
+
+def budget_spent(_tables: Tables, run: RunRow, event: Sequenced) -> None:
+    """Tell which limit ends it, until it has ended."""
+    if run.stop_by is None and run.end_reason is None:
+        run.end_reason = event.body["reason"]
 
 
 def ended(_tables: Tables, run: RunRow, event: Sequenced) -> None:

@@ -65,7 +65,7 @@ def doing(at: Position) -> str:
 def card(shown: Shown, at: Position) -> str:
     """Render the card; a cost that is not known is said to be unknown, never to be nothing."""
     cost = f"${at.spent_cost}" if at.spent_cost else "cost unknown"
-    return "\n".join(
+    lines = "\n".join(
         (
             f"**{shown.agent}** in `{shown.workspace or 'no workspace'}`",
             "",
@@ -76,3 +76,4 @@ def card(shown: Shown, at: Position) -> str:
             f"- spent: {at.spent_tokens} tokens, {cost}",
         )
     )
+    return f"{lines}\n- budget: {at.budget}" if at.budget else lines

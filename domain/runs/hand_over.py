@@ -24,6 +24,7 @@ HAND_OVER: dict[str, Tell] = {
     "message.accepted": Tell.LOOK,
     "input.settled": Tell.LOOK,
     "stop.requested": Tell.LOOK,
+    "budget.raised": Tell.LOOK,
     # the workflow's own facts: it knows of them, or has them appended
     "run.attached": Tell.NOTHING,
     "run.defined": Tell.NOTHING,
@@ -40,6 +41,8 @@ HAND_OVER: dict[str, Tell] = {
     "call.unknown": Tell.NOTHING,
     "call.settled": Tell.NOTHING,
     "input.asked": Tell.NOTHING,
+    "budget.warned": Tell.NOTHING,
+    "budget.spent": Tell.NOTHING,
     "run.waiting": Tell.NOTHING,
     "run.resumed": Tell.NOTHING,
     "check.completed": Tell.NOTHING,

@@ -18,12 +18,15 @@ from domain.events import (
     RunEnded,
     TurnStarted,
 )
+from domain.runs.budget_texts import over_message
+from domain.runs.budget_view import LimitView, budget_view
 from domain.runs.inputs import InputKind
 from domain.runs.reconcile import way_out
 from domain.runs.recorded import facts_of, stamp
 from domain.runs.run import OPEN, SLOT, Status, fold
 from domain.runs.slots import decided
 from domain.runs.timeline import asked_of, waits_for
+from domain.runs.working import work_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +187,11 @@ class Work:
 
 @dataclass(frozen=True)
 class Cost:
-    """What it used: `cost` in US dollars as text, beside `cost_unknown` unpriced requests."""
+    """What it used: `cost` in US dollars as text, beside `cost_unknown` unpriced requests.
+
+    `seconds` is working time; `tokens_unknown` counts the requests that count as reserved, as
+    nobody told what they used; `budget` is all of it against the limits.
+    """
 
     requests: int
     steps: int
@@ -192,6 +199,9 @@ class Cost:
     tokens: int
     cost: str
     cost_unknown: int
+    tokens_unknown: int
+    seconds: float
+    budget: tuple[LimitView, ...]
 
 
 @dataclass(frozen=True)
@@ -237,7 +247,17 @@ def overview(events: Sequence[Recorded]) -> Overview | None:
             ),
         ),
         work=_work(events),
-        cost=Cost(len(_facts(events, ModelRequested)), **run.spent.model_dump()),
+        cost=_cost(run, events),
+    )
+
+
+def _cost(run: Run, events: Sequence[Recorded]) -> Cost:
+    seconds = work_of(events).seconds
+    return Cost(
+        requests=len(_facts(events, ModelRequested)),
+        **run.spent.model_dump(),
+        seconds=round(seconds, 3),
+        budget=budget_view(run, seconds),
     )
 
 
@@ -316,20 +336,27 @@ def _why(run: Run) -> tuple[str, str, str]:
         None if ended is None else (ended.reason, ended.by, ended.message),
         None if stop is None else (stop.by, stop.reason),
         "" if run.waiting is None else run.waiting.on,
+        None if run.over is None else (run.over.reason, over_message(run.over)),
     )
 
 
 def why(
-    ended: tuple[str, str, str] | None, stop: tuple[str, str] | None, waiting_on: str
+    ended: tuple[str, str, str] | None,
+    stop: tuple[str, str] | None,
+    waiting_on: str,
+    over: tuple[str, str] | None = None,
 ) -> tuple[str, str, str]:
     """Say why a run stands as it does: a code, who, and a sentence.
 
-    `ended` is the same of its end, `stop` who wanted it stopped and why.
+    `ended` is the same of its end, `stop` who wanted it stopped and why, `over` the code of
+    the limit that it reached and a sentence.
     """
     if ended is not None:
         return ended
     if stop is not None:
         return "stop_requested", *stop
+    if over is not None:
+        return over[0], "", over[1]
     return waiting_on, "", ""
 
 

@@ -54,7 +54,7 @@ class Position:
     `item` counts from 0, `turn` and `step` from 1 (0: none yet), `repair` the repair turns
     of the item so far, `waits` and `signals` what was begun and handed on so far,
     `version` and `head` the last event of the run's stream that was seen, and its hash.
-    `spent_cost` is "" where it is not known.
+    `spent_cost` is "" where it is not known, `budget` the figures of its limits.
     """
 
     phase: Phase = "define"
@@ -73,6 +73,7 @@ class Position:
     ending: Ending | None = None
     spent_tokens: int = 0
     spent_cost: str = "0"
+    budget: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ def after_step(at: Position, result: StepResult) -> Position:
         _seen(at, result.written),
         spent_tokens=max(at.spent_tokens, result.spent_tokens),
         spent_cost=result.spent_cost,
+        budget=result.budget or at.budget,
     )
     match result.outcome:
         case "calls":
@@ -207,6 +209,9 @@ def after_group(at: Position, results: tuple[CallResult, ...]) -> Position:
         at = _seen(at, result.written)
     if any(result.outcome == "stopped" for result in results):
         return ended(at, Ending("stopped", "stop_requested"))
+    for result in results:
+        if result.outcome == "over_budget":
+            return ended(at, Ending("over_budget", result.code))
     pairs = list(zip(at.groups[0], results, strict=True))
     left = tuple(call for call, result in pairs if result.outcome == "waiting")
     if left:
@@ -229,6 +234,8 @@ def after_check(at: Position, result: CheckResult) -> Position:
             return ended(at, Ending("stopped", "stop_requested"))
         case "terminal":
             return ended(at, Ending("failed", "check_cannot_run"))
+        case "over_budget":
+            return ended(at, Ending("over_budget", result.code))
         case "failed":
             if at.repair >= at.items[at.item].repairs:
                 return ended(at, Ending("failed", "checks_failed"))

@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recorded:
-    """One event of a stream: `at` is when it was recorded (UTC), `actor` who caused it."""
+    """One event of a stream: `at` is when it was recorded (UTC), `actor` who caused it.
+
+    `worked` is for how many seconds the execution that recorded it had lived by then, 0
+    where it was none.
+    """
 
     version: int
     event_id: str
     at: datetime
     actor: str
     fact: Fact
+    worked: float = 0.0
 
 
 def facts_of(events: Iterable[Recorded]) -> list[Fact]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from domain.events import (
+    BudgetRaised,
+    BudgetSpent,
+    BudgetWarned,
     CallIntended,
     CallSettled,
     CallUnknown,
@@ -36,12 +39,13 @@ from domain.events import (
     TurnCompleted,
     TurnStarted,
 )
-from domain.runs.budget import Spent, spend
-from domain.runs.conversation import CallRequest, Usage
+from domain.runs.account import Account, Held, fail, give_up, reserve, settle
+from domain.runs.budget import Budget, Spent, raised
+from domain.runs.conversation import CallRequest
 from domain.runs.hand_over import comes_from_outside
 from domain.runs.inputs import InputKind
 from domain.runs.malformed import counted
-from domain.tools.results import Outcome
+from domain.tools.results import Outcome, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,13 +78,18 @@ class Status(StrEnum):
 OPEN = frozenset({Status.QUEUED, Status.RUNNING, Status.WAITING, Status.STOPPING})
 TERMINAL = frozenset(Status) - OPEN
 
+OUT_OF_CALLS = "budget_calls"
+"""The code of a call that was not run for want of budget."""
+
 TRANSITIONS: dict[tuple[Status, str], Status] = {
     (Status.QUEUED, "run.attached"): Status.RUNNING,
     (Status.QUEUED, "stop.requested"): Status.STOPPING,
     (Status.RUNNING, "run.waiting"): Status.WAITING,
     (Status.RUNNING, "stop.requested"): Status.STOPPING,
+    (Status.RUNNING, "budget.spent"): Status.STOPPING,
     (Status.WAITING, "run.resumed"): Status.RUNNING,
     (Status.WAITING, "stop.requested"): Status.STOPPING,
+    (Status.WAITING, "budget.spent"): Status.STOPPING,
     **{(status, "run.ended"): Status.COMPLETED for status in OPEN},
 }
 """What moves a run; `run.ended` moves it to the state that the event names."""
@@ -93,7 +102,8 @@ MOVING = frozenset(type_name for _, type_name in TRANSITIONS)
 class CallState:
     """One call of the current step: who means to run it, and what it came to.
 
-    `asks` tells that it put a question to a person and has no effect of its own.
+    `asks` tells that it put a question to a person and has no effect of its own, `counted`
+    that it was begun, or ended, and counts as spent.
     """
 
     request: CallRequest
@@ -102,6 +112,7 @@ class CallState:
     tool: str = ""
     unknown: bool = False
     asks: bool = False
+    counted: bool = False
     outcome: Outcome | None = None
 
 
@@ -147,7 +158,9 @@ class Run:
     answered model steps, `asked` the model that was asked last, `fell_back` the turn in which
     the other one was asked last, `malformed` the steps in a row whose calls were none,
     `unknown` the calls whose effect nobody can tell, `stuck` what keeps it from going
-    on, `stucks` how often that was found.
+    on, `stucks` how often that was found. `budget` is what it may spend with all that was
+    added, `account` what it has spent, `turned_away` the count of calls that were not run for
+    want of budget since that was last raised.
     """
 
     version: int = 0
@@ -163,7 +176,12 @@ class Run:
     step: StepState | None = None
     ordinal: int = 0
     incoming: int = 0
-    spent: Spent = Spent()
+    budget: Budget = Budget()
+    account: Account = field(default_factory=Account)
+    turned_away: int = 0
+    warned: tuple[BudgetWarned, ...] = ()
+    raises: int = 0
+    over: BudgetSpent | None = None
     inputs: tuple[InputState, ...] = ()
     unknown: tuple[CallUnknown, ...] = ()
     waiting: RunWaiting | None = None
@@ -194,6 +212,18 @@ class Run:
         """Tell whether it waits until its slot is free."""
         return self.accepted is None and self.queued is not None and self.ended is None
 
+    @property
+    def spent(self) -> Spent:
+        """Give what it has spent, working time aside."""
+        return self.account.spent
+
+    @property
+    def halted(self) -> str:
+        """Say why nothing more may be begun: "stopped", "over_budget", or "" where it may."""
+        if self.stop is not None:
+            return "stopped"
+        return "over_budget" if self.over is not None else ""
+
 
 def moved(status: str, type_name: str, named: str = "") -> Status:
     """Tell where an event of a type moves a run; `named` is the state that `run.ended` names."""
@@ -214,7 +244,7 @@ def evolve(run: Run, fact: Fact) -> Run:
     run = replace(run, version=run.version + 1, status=next_status(run, fact), stuck=stuck)
     match fact:
         case RunAccepted():
-            return replace(run, accepted=fact, incoming=fact.incoming)
+            return replace(run, accepted=fact, incoming=fact.incoming, budget=fact.request.budget)
         case RunQueued() | RunJoined():
             return _evolve_in_line(run, fact)
         case RunAttached():
@@ -260,11 +290,29 @@ def _evolve_standing(run: Run, fact: RunWaiting | RunResumed | RunStuck | RunHea
 
 def _evolve_compacted(run: Run, fact: ContextCompacted) -> Run:
     """Remember where the conversation was compacted last, and what that used."""
-    return replace(run, compacted=fact, spent=spend(run.spent, fact.usage, Usage()))
+    account = settle(run.account, (fact.turn, fact.step, 0), fact.usage)
+    return replace(run, compacted=fact, account=account)
+
+
+def _evolve_budget(run: Run, fact: BudgetWarned | BudgetRaised | BudgetSpent) -> Run:
+    match fact:
+        case BudgetWarned():
+            return replace(run, warned=(*run.warned, fact))
+        case BudgetSpent():
+            return replace(run, over=run.over or fact)
+        case BudgetRaised():
+            return replace(
+                run,
+                budget=raised(run.budget, fact.added),
+                raises=run.raises + 1,
+                turned_away=0 if fact.added.calls else run.turned_away,
+            )
 
 
 def _evolve_turn(run: Run, fact: Fact) -> Run:
     match fact:
+        case BudgetWarned() | BudgetRaised() | BudgetSpent():
+            return _evolve_budget(run, fact)
         case TurnStarted():
             return replace(run, turn=fact, step=None, malformed=0)
         case TurnCompleted():
@@ -318,36 +366,33 @@ def _is_behind(run: Run, turn: int, step: int) -> bool:
 
 def _evolve_model(run: Run, fact: ModelFact) -> Run:
     at = _current(run, fact.turn, fact.step)
-    reserved = next((r.reserved for r in at.requested if r.n == fact.n), Usage())
+    place = (fact.turn, fact.step, fact.n)
     match fact:
         case ModelRequested():
-            spent = run.spent.model_copy(update={"steps": run.spent.steps + 1})
+            account = reserve(run.account, Held(*place, fact.reserved))
             at = replace(at, requested=(*at.requested, fact), open=fact, failed=None)
             fell = fact.turn if fact.fallback_from else run.fell_back
             run = replace(run, asked=fact.model, fell_back=fell)
-            return replace(run, step=at, incoming=fact.incoming, spent=spent)
+            return replace(run, step=at, incoming=fact.incoming, account=account)
         case ModelResponded():
             calls = tuple(CallState(call) for call in fact.calls)
-            spent = spend(run.spent, fact.usage, reserved)
+            account = settle(run.account, place, fact.usage)
             at = replace(at, open=None, answered=fact, calls=calls)
-            return replace(run, step=at, ordinal=run.ordinal + 1, spent=spent)
-        case ModelFailed() | ModelLost():
-            return _evolve_failed(run, at, fact, reserved)
+            return replace(run, step=at, ordinal=run.ordinal + 1, account=account)
+        case ModelFailed():
+            account = fail(run.account, place, fact.code, fact.partial)
+            return _evolve_failed(replace(run, account=account), at, fact)
+        case ModelLost():
+            return _evolve_failed(replace(run, account=give_up(run.account, place)), at, fact)
         case ModelDiscarded():
-            return replace(run, spent=spend(run.spent, fact.usage, Usage()))
+            return replace(run, account=settle(run.account, place, fact.usage))
 
 
-def _evolve_failed(run: Run, at: StepState, fact: ModelFailed | ModelLost, reserved: Usage) -> Run:
-    """Count a request that came to nothing; one of a step behind, or given up, is only spent.
-
-    A request that is lost, or fails after text had come, counts at its reservation, once.
-    """
-    is_open = at.open is not None and at.open.n == fact.n
-    if isinstance(fact, ModelLost) or (fact.partial and is_open):
-        run = replace(run, spent=spend(run.spent, Usage(), reserved))
+def _evolve_failed(run: Run, at: StepState, fact: ModelFailed | ModelLost) -> Run:
+    """Count a request that came to nothing as a failure, unless its step lies behind."""
     if _is_behind(run, fact.turn, fact.step):
         return run
-    if is_open:
+    if at.open is not None and at.open.n == fact.n:
         at = _failed_once(replace(at, open=None), fact)
     if isinstance(fact, ModelFailed) and at.open is None and at.answered is None:
         at = replace(at, failed=fact)
@@ -372,13 +417,15 @@ def _evolve_call(run: Run, fact: CallIntended | CallUnknown | CallSettled) -> Ru
         _evolve_one(call, fact) if call.request.position == fact.position else call
         for call in at.calls
     )
-    run = replace(run, step=replace(at, calls=calls))
+    more = sum(call.counted for call in calls) - sum(call.counted for call in at.calls)
+    spent = run.spent.model_copy(update={"calls": run.spent.calls + more})
+    run = replace(run, step=replace(at, calls=calls), account=replace(run.account, spent=spent))
     if isinstance(fact, CallUnknown):
         return replace(run, unknown=(*run.unknown, fact))
     if isinstance(fact, CallSettled):
         outcomes = [call.outcome for call in calls]
         run = replace(run, malformed=counted(run.malformed, outcomes))
-        run = replace(run, spent=run.spent.model_copy(update={"calls": run.spent.calls + 1}))
+        run = replace(run, turned_away=run.turned_away + (fact.outcome.code == OUT_OF_CALLS))
     return _close_unknown(run, fact)
 
 
@@ -398,11 +445,12 @@ def _evolve_one(call: CallState, fact: CallIntended | CallUnknown | CallSettled)
     match fact:
         case CallIntended():
             begun = replace(call, round=fact.round, owner=fact.owner, tool=fact.name)
-            return replace(begun, unknown=False)
+            return replace(begun, unknown=False, counted=True)
         case CallUnknown():
-            return replace(call, unknown=True)
+            return replace(call, unknown=True, counted=True)
         case CallSettled():
-            return replace(call, outcome=fact.outcome, unknown=False)
+            counted = call.counted or fact.outcome.tag is not Tag.NOT_RUN
+            return replace(call, outcome=fact.outcome, unknown=False, counted=counted)
 
 
 def fold(facts: Iterable[Fact], run: Run | None = None) -> Run:

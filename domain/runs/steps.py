@@ -88,6 +88,7 @@ class StepResult:
     (ISO 8601 in UTC), then take the same step again. `overflow`: compact the conversation,
     then take the same step again. `stopped`, `over_budget`, `failed`: the run must end, `code`
     says why.
+    `budget` says in a few figures what is spent of each limit, "" for a run without any.
     """
 
     outcome: Literal[
@@ -108,6 +109,7 @@ class StepResult:
     tokens: int = 0
     spent_tokens: int = 0
     spent_cost: str = "0"
+    budget: str = ""
     written: Written = Written()
 
 
@@ -144,9 +146,12 @@ class CallInput:
 
 @dataclass(frozen=True)
 class CallResult:
-    """How a call stands: settled with `tag`, or waiting for `ref`."""
+    """How a call stands: settled with `tag`, or waiting for `ref`.
 
-    outcome: Literal["settled", "waiting", "stopped"]
+    `stopped`, `over_budget`: the run must end, and `code` says which limit.
+    """
+
+    outcome: Literal["settled", "waiting", "stopped", "over_budget"]
     tag: str = ""
     code: str = ""
     wait_on: WaitOn = "input"
@@ -169,8 +174,9 @@ class CheckInput:
 class CheckResult:
     """How the checks ended; `terminal`: a check could not be run at all."""
 
-    outcome: Literal["passed", "failed", "terminal", "stopped"]
+    outcome: Literal["passed", "failed", "terminal", "stopped", "over_budget"]
     failures: int = 0
+    code: str = ""
     written: Written = Written()
 
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from domain.codec import decode_object
 from domain.events import (
+    BudgetRaised,
+    BudgetSpent,
+    BudgetWarned,
     CallIntended,
     CallSettled,
     CallUnknown,
@@ -43,6 +46,7 @@ from domain.events import (
     TurnStarted,
 )
 from domain.runs.budget import tokens_of
+from domain.runs.budget_texts import added_text, over_message
 from domain.runs.excerpts import MOST_LINES, first_line, tail
 from domain.runs.pipeline import PRICES as PIPELINE
 from domain.runs.recorded import short, stamp
@@ -342,6 +346,12 @@ def _people(fact: Fact) -> _Said | None:
             by = "by its model" if fact.model else "from the record"
             until = f"up to turn {fact.through_turn} step {fact.through_step}"
             return 1, f"the conversation {until} summed up {by}: {short(fact.summary)}", "", None
+        case BudgetWarned():
+            return 2, f"step {fact.step}: told to wrap up ({', '.join(fact.limits)})", "", None
+        case BudgetRaised():
+            return 0, f"budget raised by {fact.by}: {added_text(fact.added)}", "", None
+        case BudgetSpent():
+            return 0, f"budget spent: {over_message(fact)}", "failed", None
         case RunWaiting():
             return 1, f"waits for {waits_for(fact)}", "waiting", None
         case RunResumed():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from domain.events import (
+    BudgetWarned,
     CallSettled,
     ContextCompacted,
     Fact,
@@ -79,6 +80,8 @@ class Transcript:
             case TurnStarted():
                 mark = Mark(self.run, fact.turn, 1, f"turn.started:{fact.turn}")
                 self._add(UserMessage(text=fact.text), mark)
+            case BudgetWarned():
+                self._add(UserMessage(text=fact.text), Mark(self.run, fact.turn, fact.step))
             case ModelRequested():
                 for version in fact.delivered:
                     mark = Mark(self.run, fact.turn, fact.step, f"incoming:{version}")

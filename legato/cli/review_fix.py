@@ -12,7 +12,8 @@ from domain.runs.run import OPEN, Status
 from legato.cli.console import Call, json_option, run_async
 from legato.cli.ending import ending_json
 from legato.cli.follow import INTERRUPTED, followed, interruption, page_of
-from legato.cli.run import FALLBACK_HELP, MODEL_HELP, SKILL_HELP, Limits, budget_of, limit_options
+from legato.cli.limits import Limits, budget_of, limit_options
+from legato.cli.run import FALLBACK_HELP, MODEL_HELP, SKILL_HELP
 from legato.cli.screens.change import change_screen
 from legato.cli.screens.ending import ending_screen
 from legato.cli.spelling import spelled

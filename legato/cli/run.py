@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
-from domain.agents.definition import MOST_WAIT
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
 from domain.agents.roles import CHECK_AND_FIX
 from domain.events import OnCollision
-from domain.runs.budget import Budget
 from domain.runs.slots import check_scope
 from legato.cli.check_and_fix import showing_changes
 from legato.cli.console import Call, json_option
 from legato.cli.follow import start
-from legato.cli.money import MOST, dollars
+from legato.cli.limits import Limits, budget_of, limit_options
 from legato.door import Place, new_id
 from legato.paths import absolute, absolute_model
 from legato.workspaces import placed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Unpack
 
 MODEL_HELP = "Which model: anthropic:NAME, openai:NAME, ollama:NAME, URL#NAME, script:FILE, ..."
@@ -34,18 +30,6 @@ COLLISION_HELP = (
     "holder and come next, or do not run."
 )
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
-
-_COUNT = click.IntRange(0, MOST)
-
-
-class Limits(TypedDict):
-    """What a run may use, as the command line says it."""
-
-    max_steps: int | None
-    max_tokens: int | None
-    max_cost: str | None
-    max_output_tokens: int
-    max_wait: float
 
 
 class RunOptions(Limits):
@@ -64,35 +48,6 @@ class RunOptions(Limits):
     on_collision: str
     unattended: bool
     detach: bool
-
-
-def limit_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Let a command take the limits of a run."""
-    options = (
-        click.option("--max-steps", type=_COUNT, help="At most so many model calls."),
-        click.option("--max-tokens", type=_COUNT, help="At most so many tokens in all."),
-        click.option(
-            "--max-cost", callback=dollars, metavar="USD", help="At most so many US dollars."
-        ),
-        click.option(
-            "--max-output-tokens",
-            type=click.IntRange(1, MOST),
-            default=4096,
-            show_default=True,
-            help="At most so many tokens in one answer.",
-        ),
-        click.option(
-            "--max-wait",
-            type=click.FloatRange(0, MOST),
-            default=MOST_WAIT,
-            show_default=True,
-            metavar="SECONDS",
-            help="At most so long, in one step, for a model that has no capacity.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command("run")
@@ -153,8 +108,3 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         return start(call, request, run_id=run_id, place=place, detach=given["detach"])
     with showing_changes(call.settings().home, request, run_id) as ending:
         return start(call, request, run_id=run_id, place=place, ending=ending)
-
-
-def budget_of(limits: Limits) -> Budget:
-    """Turn the options into a run's hard limits."""
-    return Budget(steps=limits["max_steps"], tokens=limits["max_tokens"], cost=limits["max_cost"])

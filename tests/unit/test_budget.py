@@ -36,15 +36,16 @@ def test_a_limit_in_money_refuses_a_request_of_unknown_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "spent", "settled", "left"),
+    ("limit", "spent", "counted", "left"),
     [(None, 9, 3, None), (0, 0, 0, 0), (0, 2, 2, 0), (3, 1, 0, 2), (3, 2, 1, 2), (3, 9, 1, 0)],
 )
-def test_so_many_calls_of_a_step_may_run_whatever_is_settled_of_them(
-    limit: int | None, spent: int, settled: int, left: int | None
+def test_so_many_calls_of_a_step_may_run_whatever_is_begun_of_them(
+    limit: int | None, spent: int, counted: int, left: int | None
 ) -> None:
-    assert calls_left(Budget(calls=limit), Spent(calls=spent), settled) == left
+    assert calls_left(Budget(calls=limit), Spent(calls=spent), counted) == left
 
 
 def test_calls_up_to_the_limit_leave_a_request_to_speak_of_them() -> None:
     assert exceeded(Budget(calls=2), Spent(calls=2), ASKED) is None
-    assert exceeded(Budget(calls=2), Spent(calls=3), ASKED) == "calls"
+    assert exceeded(Budget(calls=2), Spent(calls=2), ASKED, turned_away=1) == "calls"
+    assert exceeded(Budget(calls=9), Spent(calls=2), ASKED, turned_away=1) is None

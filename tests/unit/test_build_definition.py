@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from domain.agents.definition import Skill
 from domain.agents.profile import Profile
-from domain.runs.budget import Budget
+from domain.runs.budget import Budget, Limits
 from domain.runs.sequence import Item
 from domain.tools.registry import Registry, Writes
 from tests.support.agents import a_registry, a_request, a_tool, built, codes, refusals
@@ -35,7 +35,10 @@ def names(**request: object) -> tuple[str, ...]:
         ("budget_invalid", {"budget": Budget(steps=-1)}),
         ("budget_invalid", {"budget": Budget(cost="NaN")}),
         ("budget_invalid", {"budget": Budget(cost="much")}),
-        ("budget_seconds_unsupported", {"budget": Budget(seconds=60)}),
+        ("budget_invalid", {"budget": Budget(seconds=-1)}),
+        ("budget_invalid", {"budget": Budget(seconds=float("inf"))}),
+        ("budget_invalid", {"budget": Budget(steps=2, soft=Limits(steps=3))}),
+        ("budget_invalid", {"budget": Budget(soft=Limits(cost="-1"))}),
         ("max_tokens_invalid", {"max_tokens": 0}),
         ("temperature_invalid", {"temperature": -0.1}),
         ("path_relative", {"workspace": "here"}),

@@ -73,12 +73,16 @@ def test_a_fold_can_be_taken_up_anywhere(told: list[Fact], cut: int) -> None:
 
 @PROPERTY
 @given(HISTORIES)
-def test_what_was_spent_never_becomes_less(told: list[Fact]) -> None:
+def test_what_was_spent_becomes_less_only_where_a_guess_makes_way_for_the_truth(
+    told: list[Fact],
+) -> None:
     """Steps, calls, tokens, money, and the count of unknown costs."""
     for before, _, after in steps(told):
         was, now = before.spent, after.spent
         assert now.steps >= was.steps
         assert now.calls >= was.calls
+        if len(after.account.guessed) < len(before.account.guessed):
+            continue
         assert now.tokens >= was.tokens
         assert Decimal(now.cost) >= Decimal(was.cost)
         assert now.cost_unknown >= was.cost_unknown

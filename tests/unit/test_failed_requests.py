@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from domain.events import ModelFailed, ModelLost
+from domain.runs.account import MAYBE_BILLED
 from domain.runs.run import Run, fold
 from tests.support import facts
 
@@ -20,12 +23,11 @@ BEGUN: tuple[Fact, ...] = (
 )
 
 
-def failed(step: int = 1, n: int = 1, partial: str = "") -> ModelFailed:
+def failed(step: int = 1, n: int = 1, partial: str = "", code: str = "rate_limited") -> ModelFailed:
     """A request of the first turn failed."""
     return ModelFailed(
-        turn=1, step=step, n=n, code="half_stream", message="cut", disposition="retry",
-        partial=partial,
-    )  # fmt: skip
+        turn=1, step=step, n=n, code=code, message="cut", disposition="retry", partial=partial
+    )
 
 
 def lost(n: int = 1) -> ModelLost:
@@ -47,6 +49,11 @@ def failures(run: Run) -> int:
 
 def test_a_request_that_fails_before_any_text_spends_nothing() -> None:
     assert spent(failed()) == (0, "0")
+
+
+@pytest.mark.parametrize("code", sorted(MAYBE_BILLED))
+def test_a_request_whose_use_nobody_can_tell_spends_its_reservation(code: str) -> None:
+    assert spent(failed(code=code)) == (500, "0.05")
 
 
 def test_a_request_that_breaks_off_after_text_spends_its_reservation_once() -> None:
