@@ -153,9 +153,13 @@ async def hand_over(to: HandOver, fact: Fact, event: str, run_id: str) -> None:
     first = await read_event(to.ledger, run_stream(run_id), "run.accepted")
     if first is None or not isinstance(first.fact, RunAccepted):
         return
-    handle = to.client.get_workflow_handle(first.fact.workflow_id)
+    await tell_to_look(to.client, first.fact.workflow_id, fact.type, event)
+
+
+async def tell_to_look(client: Client, workflow_id: str, kind: str, event: str) -> None:
+    """Send the one signal there is; to a workflow that is closed or gone it says nothing."""
     try:
-        await handle.signal(AgentRun.look, args=[fact.type, event])
+        await client.get_workflow_handle(workflow_id).signal(AgentRun.look, args=[kind, event])
     except RPCError as exc:
         if exc.status is not RPCStatusCode.NOT_FOUND:
             raise

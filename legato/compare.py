@@ -38,7 +38,42 @@ class Told:
     gone: list[str] = field(default_factory=list[str])
 
 
-async def compare(client: Client, ledger: Ledger, run_id: str) -> RunReconciled:
+@dataclass(frozen=True)
+class Place:
+    """Where stream and histories differ: at which event of the stream, and how."""
+
+    version: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What comparing a run came to; `place` is None where all agrees.
+
+    `earlier` is what a reconciler recorded after the run's end, if one has.
+    """
+
+    run_id: str
+    workflow_id: str
+    result: Result
+    digest: str
+    links: int
+    results: int
+    place: Place | None
+    earlier: RunReconciled | None
+
+    def fact(self) -> RunReconciled:
+        """Give the event that records it."""
+        return RunReconciled(
+            result=self.result,
+            digest=self.digest,
+            links=self.links,
+            results=self.results,
+            where=self.place.what if self.place is not None else "",
+        )
+
+
+async def compare(client: Client, ledger: Ledger, run_id: str) -> Compared:
     """Compare a run, open or ended; a result is `mismatch` where the ledger is wrong.
 
     What the histories lack is `history_gone`: that is Temporal's memory and not the
@@ -52,14 +87,17 @@ async def compare(client: Client, ledger: Ledger, run_id: str) -> RunReconciled:
     for temporal_run in run.temporal_runs:
         await _read(client, workflow_id, temporal_run, told)
     wrong = _wrong_result(await read_stream(ledger, stream), told)
-    missing = wrong or _missing(before, told)
-    result: Result = "mismatch" if wrong else "history_gone" if missing else "checked"
-    return RunReconciled(
-        result=result,
+    place = wrong or _missing(before, told)
+    earlier = (e.fact for e in before if isinstance(e.fact, RunReconciled))
+    return Compared(
+        run_id=run_id,
+        workflow_id=workflow_id,
+        result="mismatch" if wrong else "history_gone" if place else "checked",
         digest=_digest(stream, told),
         links=len(told.activities),
         results=len(told.results),
-        where=missing,
+        place=place,
+        earlier=next(earlier, None),
     )
 
 
@@ -90,21 +128,22 @@ def _digest(stream: str, told: Told) -> str:
     return digest.hexdigest()
 
 
-def _wrong_result(stored: Sequence[Stored], told: Told) -> str:
-    """Name the first result that the stream does not bear out; "" where there is none."""
+def _wrong_result(stored: Sequence[Stored], told: Told) -> Place | None:
+    """Find the first result that the stream does not bear out."""
     heads = {event.version: event.hash.hex() for event in stored}
     for where, written in told.results:
-        if written.last not in heads:
-            return f"{where} has seen event {written.last}, which the ledger does not hold"
-        if written.head and heads[written.last] != written.head:
-            return f"{where} has seen another event {written.last} than the ledger holds"
-    return ""
+        last = written.last
+        if last not in heads:
+            return Place(last, f"{where} has seen event {last}, which the ledger does not hold")
+        if written.head and heads[last] != written.head:
+            return Place(last, f"{where} has seen another event {last} than the ledger holds")
+    return None
 
 
-def _missing(stored: Sequence[Stored], told: Told) -> str:
-    """Name what the histories lack of what the stream names as its cause."""
+def _missing(stored: Sequence[Stored], told: Told) -> Place | None:
+    """Find what the histories lack of what the stream names as its cause."""
     if told.gone:
-        return f"the history of Temporal run {told.gone[0]} is kept no longer"
+        return Place(0, f"the history of Temporal run {told.gone[0]} is kept no longer")
     for event in stored:
         if event.envelope["via"] != "workflow":
             continue
@@ -113,5 +152,6 @@ def _missing(stored: Sequence[Stored], told: Told) -> str:
         known = told.activities.get(temporal_run)
         if activity and (known is None or activity not in known):
             cause = f"activity {activity} of Temporal run {temporal_run}"
-            return f"event {event.version} names {cause}, which no history holds"
-    return ""
+            what = f"event {event.version} names {cause}, which no history holds"
+            return Place(event.version, what)
+    return None

@@ -39,21 +39,34 @@ _CLOSED: dict[WorkflowExecutionStatus, State] = {
 }
 
 
-async def see(client: Client, workflow_id: str) -> Seen:
+async def see(
+    client: Client, workflow_id: str, before: dict[str, tuple[int, int]] | None = None
+) -> Seen:
     """Ask how the last Temporal run of a workflow stands.
 
-    A workflow whose id Temporal takes for wrong is absent. Raises RPCError where Temporal
-    does not answer or does not know the namespace.
+    A workflow whose id Temporal takes for wrong is absent. `before` remembers, by Temporal
+    run, at which length a history was read and which version it named: it is not read again
+    while it is as long. Raises RPCError where Temporal does not answer or does not know the
+    namespace.
     """
     described = await _described(client, workflow_id)
     if described is None:
         return Seen("absent")
     state = "open" if described.status is None else _CLOSED.get(described.status, "open")
-    if state == "open":
-        trouble = await _trouble(client, described)
+    trouble = await _trouble(client, described) if state == "open" else None
+    if trouble is not None or (state == "open" and _is_at_work(described)):
         return Seen(state, described.run_id, trouble)
-    version = await _seen_version(client, described)
-    return Seen(state, described.run_id, version=version)
+    known = {} if before is None else before
+    length = described.history_length
+    if known.get(described.run_id, (0, 0))[0] != length:
+        known[described.run_id] = (length, await _seen_version(client, described))
+    return Seen(state, described.run_id, version=known[described.run_id][1])
+
+
+def _is_at_work(described: WorkflowExecutionDescription) -> bool:
+    """Tell whether an activity or the workflow's task is under way, or waits for a worker."""
+    raw = described.raw_description
+    return bool(raw.pending_activities) or raw.HasField("pending_workflow_task")
 
 
 async def _described(client: Client, workflow_id: str) -> WorkflowExecutionDescription | None:
@@ -105,7 +118,7 @@ async def _failed_task(client: Client, described: WorkflowExecutionDescription) 
 
 
 async def _seen_version(client: Client, described: WorkflowExecutionDescription) -> int:
-    """Find how far the last activities of a closed workflow had seen the run's stream."""
+    """Find how far a workflow's last activities had seen the run's stream."""
     async for event in _backwards(client, described):
         written = reported(event)
         if written is not None and written.last:

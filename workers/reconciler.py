@@ -13,13 +13,13 @@ import structlog
 from temporalio.service import RPCError
 
 from domain.errors import LegatoError
-from domain.events import StopRequested
 from domain.ids import incoming_stream, run_stream
 from domain.runs.position import Position
 from domain.runs.reconcile import (
     End,
     Heal,
     Leave,
+    Look,
     Restart,
     Start,
     Stick,
@@ -39,7 +39,7 @@ from ledger.watch import (
     say_stuck,
     uncompared_runs,
 )
-from legato.client import HandOver, end_workflow, hand_over, start_again
+from legato.client import HandOver, end_workflow, hand_over, start_again, tell_to_look
 from legato.compare import compare
 from legato.seen import see
 from workers.relay import final_code
@@ -63,11 +63,16 @@ _SILENT = (LegatoError, RPCError, *UNREACHABLE)
 
 @dataclass
 class Reconciler:
-    """What one process needs; `told` is when an ended run's open workflow was told to end."""
+    """What one process needs.
+
+    `told` is when an ended run's open workflow was told to end, `read` which histories were
+    read at which length.
+    """
 
     to: HandOver
     grace: timedelta
     told: dict[str, float] = field(default_factory=dict[str, float])
+    read: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
 
 async def reconcile(to: HandOver, grace: timedelta, stop: asyncio.Event) -> None:
@@ -119,7 +124,7 @@ async def look_at(mine: Reconciler, run_id: str) -> None:
     run = fold([event.fact for event in stored])
     if run.accepted is None or run.ended is not None:
         return
-    seen = await see(mine.to.client, run.accepted.workflow_id)
+    seen = await see(mine.to.client, run.accepted.workflow_id, mine.read)
     begun = next(one for one in stored if one.fact == run.accepted)
     since = await clock(mine.to.ledger) - begun.recorded_at
     action = action_for(run, seen, since, mine.grace)
@@ -139,6 +144,9 @@ async def _do(
         case Restart():
             position = await _position(mine, accepted, run, stored)
             await start_again(mine.to, accepted, position, action.behind)
+        case Look():
+            kind = "stop.requested" if run.stop is not None else "run.reconciled"
+            await tell_to_look(mine.to.client, accepted.workflow_id, kind, f"version {run.version}")
         case Stick():
             await say_stuck(ledger, run_id, run, action.trouble)
         case Heal():
@@ -186,13 +194,14 @@ async def look_after(mine: Reconciler, run_id: str) -> None:
     seen = await see(mine.to.client, workflow_id)
     if seen.state != "open":
         mine.told.pop(run_id, None)
-        fact = await compare(mine.to.client, mine.to.ledger, run_id)
-        await say_reconciled(mine.to.ledger, run_id, fact)
+        compared = await compare(mine.to.client, mine.to.ledger, run_id)
+        if compared.result == "mismatch":
+            log.error("mismatch", run_id=run_id, version=compared.place and compared.place.version)
+        await say_reconciled(mine.to.ledger, run_id, compared.fact())
         return
     told = mine.told.setdefault(run_id, time.monotonic())
     if time.monotonic() - told >= mine.grace.total_seconds():
         log.warning("reconciling", run_id=run_id, action="Terminate", state="open after the end")
         await end_workflow(mine.to.client, workflow_id, "", "its run has ended")
         return
-    by_us = StopRequested(submission="run.ended", reason="the run has ended", by="system")
-    await hand_over(mine.to, by_us, "run.ended", run_id)
+    await tell_to_look(mine.to.client, workflow_id, "stop.requested", "run.ended")

@@ -32,7 +32,8 @@ class Seen:
     """What Temporal says of a run's workflow at one moment.
 
     `temporal_run` is the last of its chain that Temporal knows, "" where it knows none.
-    `version` is how far its activities had seen the run's stream, 0 where that was not read.
+    `version` is how far its activities had seen the run's stream; 0 where that was not read,
+    as of an open one that is at work.
     """
 
     state: State
@@ -62,6 +63,11 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class Look:
+    """It rests, and has not seen all that the ledger holds: tell it to look."""
+
+
+@dataclass(frozen=True)
 class Stick:
     """It stands still until somebody acts: say so."""
 
@@ -87,7 +93,7 @@ class Terminate:
     reason: str
 
 
-Action: TypeAlias = Leave | Start | Restart | Stick | Heal | End | Terminate
+Action: TypeAlias = Leave | Start | Restart | Look | Stick | Heal | End | Terminate
 
 
 def action_for(run: Run, seen: Seen, since: timedelta, grace: timedelta) -> Action:
@@ -115,11 +121,13 @@ def action_for(run: Run, seen: Seen, since: timedelta, grace: timedelta) -> Acti
 
 
 def _open(run: Run, seen: Seen) -> Action:
-    if seen.trouble is None:
-        return Heal() if run.stuck is not None else Leave()
-    if run.stop is not None:
-        return Terminate("stop_not_obeyed")
-    return _stick(run, seen.trouble)
+    if seen.trouble is not None:
+        return Terminate("stop_not_obeyed") if run.stop is not None else _stick(run, seen.trouble)
+    if seen.version > run.version and run.stop is None:
+        return _stick(run, _ledger_behind(run, seen))
+    if run.stuck is not None:
+        return Heal()
+    return Look() if seen.version and seen.version != run.version else Leave()
 
 
 def _stick(run: Run, trouble: Trouble) -> Action:

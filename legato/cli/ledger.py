@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import click
 from rich.text import Text
@@ -14,12 +15,13 @@ from ledger.feed import FeedHead, read_feed_head
 from ledger.projections.rebuild import rebuild
 from ledger.sequence import begin_epoch
 from ledger.verify import verify
-from legato.cli.console import Call, json_option, run_async
+from legato.cli.console import Call, json_option, plain, run_async
 from legato.settings import anchors_folder
 
 if TYPE_CHECKING:
     from ledger.projections.rebuild import Rebuilt
     from ledger.verify import VerifyReport
+    from legato.verify_temporal import InTemporal
 
 
 @click.group("ledger")
@@ -29,22 +31,42 @@ def ledger_command() -> None:
 
 
 @ledger_command.command("verify")
+@click.option("--no-temporal", is_flag=True, help="Do not compare the runs with Temporal.")
 @json_option
 @click.pass_obj
-def verify_command(call: Call) -> int:
-    """Recompute every chain, blob and head row of the ledger.
+def verify_command(call: Call, *, no_temporal: bool) -> int:
+    """Recompute every chain, blob and head row, and compare every run with Temporal.
 
-    Exit status 0 where all holds, 1 where anything differs.
+    Exit status 0 where all holds, 1 where anything differs or could not be compared.
     """
+    from legato.verify_temporal import InTemporal, check_temporal  # noqa: PLC0415 - loads Temporal's client
+
+    told = InTemporal(why_not="as asked")
 
     async def work() -> VerifyReport:
         async with call.door() as door:
+            at = door.stack.temporal_address, door.stack.temporal_namespace
+            compared = partial(check_temporal, ledger=door.ledger, at=at, told=told)
             folder = anchors_folder(door.settings, embedded=door.stack.embedded)
-            return await verify(door.ledger, anchors=read_anchors(folder) if folder else ())
+            anchors = read_anchors(folder) if folder else ()
+            more = () if no_temporal else (compared,)
+            return await verify(door.ledger, *more, anchors=anchors)
 
     report = run_async(work())
-    call.show(report, lambda: _screen(report))
+    value = {**cast("dict[str, object]", plain(report)), "temporal": asdict(told)}
+    call.show(value, lambda: _screen(report).append(_compared(told)))
     return 0 if report.ok else 1
+
+
+def _compared(told: InTemporal) -> Text:
+    """Say how many runs were compared with Temporal, and which could not be any more."""
+    if not told.compared:
+        return Text(f"\nnot compared with Temporal: {told.why_not}", style="bold yellow")
+    text = Text(f"\nTemporal  {counted(told.now, 'run')} compared now, {told.earlier} earlier")
+    if told.gone:
+        first = f", the first of them {told.first_gone}"
+        text.append(f", {told.gone} not: their history is gone{first}", style="yellow")
+    return text
 
 
 @ledger_command.command("restored")

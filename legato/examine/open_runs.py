@@ -16,6 +16,7 @@ from domain.runs.reconcile import (
     End,
     Heal,
     Leave,
+    Look,
     Restart,
     Start,
     Stick,
@@ -189,6 +190,9 @@ def finding_of(run_id: str, action: Action) -> Finding | None:
         case Terminate():
             text = "it does not obey a stop"
             return warn(name, text, "a worker terminates its workflow in a minute")
+        case Look():
+            text = "its workflow has not seen all that the ledger holds"
+            return warn(name, text, "a worker tells it to look in a minute")
         case Heal() | Leave():
             return None
 

@@ -151,7 +151,7 @@ async def test_a_workflow_that_stays_open_after_its_runs_end_is_told_to_end(watc
     assert described.status is WorkflowExecutionStatus.COMPLETED
     assert (compared.result, compared.links, compared.results > 2) == ("checked", 1, True)
     again = await compare(watched.client, watched.ledger, run_id)
-    assert again == compared
+    assert again.fact() == compared
 
 
 async def test_a_run_that_completes_is_compared_and_agrees(watched: Rig) -> None:

@@ -14,6 +14,7 @@ from domain.runs.reconcile import (
     End,
     Heal,
     Leave,
+    Look,
     Restart,
     Seen,
     Start,
@@ -48,6 +49,10 @@ CASES: list[tuple[tuple[Fact, ...], Seen, timedelta, Action]] = [
     ((*FRESH, STUCK), Seen("absent"), OLD, Start()),
     (BEGUN, Seen("open", "temporal-1"), OLD, Leave()),
     (BEGUN, Seen("open", "a reset one"), OLD, Leave()),
+    (BEGUN, Seen("open", "temporal-1", version=2), OLD, Leave()),
+    (BEGUN, Seen("open", "temporal-1", version=1), OLD, Look()),
+    ((*BEGUN, f.stopped()), Seen("open", "temporal-1", version=2), OLD, Look()),
+    ((*BEGUN, f.stopped()), Seen("open", "temporal-1", version=9), OLD, Look()),
     (BEGUN, Seen("absent"), OLD, Restart()),
     ((*BEGUN, f.stopped()), Seen("absent"), OLD, End("workflow_gone")),
     (BEGUN, Seen("terminated", "temporal-1", version=2), OLD, End("workflow_terminated")),
@@ -79,7 +84,12 @@ def test_the_rule_decides_each_case(
 
 
 @pytest.mark.parametrize(
-    "seen", [Seen("completed", "temporal-1"), Seen("terminated", "temporal-1", version=30)]
+    "seen",
+    [
+        Seen("completed", "temporal-1"),
+        Seen("terminated", "temporal-1", version=30),
+        Seen("open", "temporal-1", version=30),
+    ],
 )
 def test_what_temporal_has_seen_and_the_ledger_does_not_hold_ends_no_run(seen: Seen) -> None:
     action = action_for(fold(BEGUN), seen, OLD, GRACE)
