@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench import history, start, stop
+from bench import history, lost_worker, memory, replaying, start, stop
 from bench.cluster import cluster
 from bench.engines import NAMES, opened
 from bench.measured import line, ratio_line, tell
@@ -27,10 +27,16 @@ if TYPE_CHECKING:
     from bench.measured import Measured, Value
 
 LEGATO, BARE = NAMES[:2]
-FIGURES = ("turn", "history", "start", "stop", "all")
+ONE = {"replay": replaying.measure, "lost-worker": lost_worker.measure, "memory": memory.measure}
+"""Figures of one line, each of a stack with a worker."""
+
+FIGURES = ("turn", "history", "start", "stop", *ONE, "all")
 FAILED, REFUSED = 1, 2
 TURNS = 50
 TABLE_TURNS, TABLE_ROUNDS = 30, 5
+SIZES = (1, 10, 50, 100)
+"""Turns of the conversations that all engines are measured with."""
+
 DESCRIPTION = """\
 Times a conversation: a turn is a message, a model call that asks for one tool, its result and
 a model call that answers, 2,000 characters each; the model answers at once. Starts a stack of
@@ -70,7 +76,9 @@ def read_arguments(words: list[str]) -> Asked:
         choices=FIGURES,
         default=FIGURES[0],
         help="turn: the time of a turn; history: its size over 500 turns; start: from nothing "
-        "running to the first step; stop: from a stop to quiet; all: one table of everything",
+        "running to the first step; stop: from a stop to quiet; replay: events a second; lost-worker: "
+        "from its kill to the next attempt; memory: each of --runs waiting runs (40); "
+        "all: one table of everything",
     )
     given = parser.parse_args(words)
     engines = tuple(str(given.engine).split(","))
@@ -87,6 +95,10 @@ def _count(text: str) -> int:
     return int(text)
 
 
+CROWD = Asked((), 5, 20, 3, "turn")
+"""Many conversations at once."""
+
+
 async def run(asked: Asked) -> int:
     """Measure what was asked; the exit status tells whether all came to a number."""
     if asked.figure == "all":
@@ -94,7 +106,7 @@ async def run(asked: Asked) -> int:
     if asked.figure == "start":
         return _told(await start.measure(asked.rounds or start.ROUNDS))
     async with AsyncExitStack() as until:
-        engines = (LEGATO,) if asked.figure in ("history", "stop") else asked.engines
+        engines = asked.engines if asked.figure == "turn" else (LEGATO,)
         place = await until.enter_async_context(cluster(with_worker=LEGATO in engines))
         if asked.figure == "history":
             door = await until.enter_async_context(place.door())
@@ -103,6 +115,11 @@ async def run(asked: Asked) -> int:
             door = await until.enter_async_context(place.door())
             stops = await stop.measure(place, door, asked.rounds or stop.ROUNDS)
             return max(_told(each) for each in stops)
+        if asked.figure in ONE:
+            door = await until.enter_async_context(place.door())
+            runs = asked.runs if asked.runs > 1 else memory.RUNS
+            often = runs if asked.figure == "memory" else asked.rounds or stop.ROUNDS
+            return _told(await ONE[asked.figure](place, door, often))
         measures = {name: await opened(name, place, until) for name in engines}
         return await _turns(asked, measures, tell)
 
@@ -121,7 +138,8 @@ async def _turns(
         rounds.append(this)
     if BARE in measures:
         for name in (name for name in measures if name != BARE):
-            out(ratio_line(rounds, name, BARE))
+            ratio = ratio_line(rounds, name, BARE)
+            out({**ratio, "turns": asked.turns or TURNS, "runs": asked.runs})
     failed = any(measured.error for this in rounds for measured in this.values())
     return FAILED if failed else 0
 
@@ -134,26 +152,41 @@ async def _everything(asked: Asked) -> int:
         place = await until.enter_async_context(cluster(with_worker=True))
         measures = {name: await opened(name, place, until) for name in (LEGATO, BARE)}
         status = await _turns(turns, measures, table.take)
+        await _turns(CROWD, measures, table.take)
         for name in NAMES[2:]:
-            await _rival(name, place, until, turns, table)
+            await _rival(name, place, until, measures, table)
+        await _sizes(measures, table)
         door = await until.enter_async_context(place.door())
         table.take(await history.measure(place, door, history.TURNS))
         for each in await stop.measure(place, door, stop.ROUNDS):
             table.take(each)
+        table.take(await memory.measure(place, door, memory.RUNS))
+        table.take(await replaying.measure(place, door, stop.ROUNDS))
+        table.take(await lost_worker.measure(place, door, stop.ROUNDS))
     table.take(await start.measure(start.ROUNDS))
     print(table.text())
     return status
 
 
 async def _rival(
-    name: str, place: Cluster, until: AsyncExitStack, turns: Asked, table: Table
+    name: str, place: Cluster, until: AsyncExitStack, measures: dict[str, Measure], table: Table
 ) -> None:
     try:
-        measure = await opened(name, place, until)
+        measures[name] = await opened(name, place, until)
     except LegatoError as exc:
         table.note(f"{name} was not measured: {exc.message}")
-        return
-    table.take(line(await measure(turns.turns or TURNS, 1)))
+
+
+async def _sizes(measures: Mapping[str, Measure], table: Table) -> None:
+    """Measure every engine at each length, one after the other, and the best peer beside ours."""
+    for turns in SIZES:
+        this = {name: await measure(turns, 1) for name, measure in measures.items()}
+        for measured in this.values():
+            table.take(line(measured))
+        peers = [name for name in this if name in NAMES[2:] and not this[name].error]
+        if peers:
+            best = min(peers, key=lambda name: this[name].ms_per_turn)
+            table.take({**ratio_line([this], LEGATO, best), "turns": turns, "runs": 1})
 
 
 def _told(values: Mapping[str, Value]) -> int:

@@ -57,10 +57,12 @@ def _in_wait(run: Run) -> bool:
     return run.waiting is not None
 
 
+MODEL_CALL = Place("model call", [{"text": "a long answer", "delay_seconds": 60}], _in_model)
+WAIT = Place("wait", [_call("ask_human", question="Which one?"), {"text": "done"}], _in_wait)
 PLACES = (
-    Place("model call", [{"text": "a long answer", "delay_seconds": 60}], _in_model),
+    MODEL_CALL,
     Place("command", [_call("shell", command=f"sleep {MARK}"), {"text": "done"}], _in_call),
-    Place("wait", [_call("ask_human", question="Which one?"), {"text": "done"}], _in_wait),
+    WAIT,
 )
 
 
@@ -84,8 +86,8 @@ async def measure(cluster: Cluster, door: Door, rounds: int) -> list[dict[str, V
     return lines
 
 
-async def _once(cluster: Cluster, door: Door, place: Place) -> float:
-    """Measure one stop, from asking for it to the closed run without a process."""
+async def begin(cluster: Cluster, door: Door, place: Place) -> Started:
+    """Start a run and wait until it is at a place."""
     script = cluster.folder / "stopped.yaml"
     script.write_text(json.dumps({"steps": place.steps}))
     request = AgentRequest(
@@ -96,6 +98,12 @@ async def _once(cluster: Cluster, door: Door, place: Place) -> float:
     )
     run = await start(cluster, door, request)
     await _until(door, run, place.there)
+    return run
+
+
+async def _once(cluster: Cluster, door: Door, place: Place) -> float:
+    """Measure one stop, from asking for it to the closed run without a process."""
+    run = await begin(cluster, door, place)
     began = time.monotonic()
     await stop(door, run.run_id, "the bench has seen enough", submission=new_id())
     await run.handle.result()

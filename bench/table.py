@@ -39,18 +39,21 @@ class Table:
         return "\n".join([machine(), "", *(one.rstrip() for one in table), *self.notes])
 
     def _turns(self) -> list[tuple[str, str, str]]:
-        """One row an engine: medians over its rounds."""
+        """One row an engine and a length: medians over its rounds."""
         rows: list[tuple[str, str, str]] = []
         measured = [each for each in self.lines if "ms_per_turn" in each]
-        for engine in dict.fromkeys(str(each["engine"]) for each in measured):
-            own = [each for each in measured if each["engine"] == engine]
+        kinds = dict.fromkeys((each["turns"], each["runs"], each["engine"]) for each in measured)
+        for turns, runs, engine in kinds:
+            own = [
+                e for e in measured if (e["turns"], e["runs"], e["engine"]) == (turns, runs, engine)
+            ]
             failed = [str(each["error"]) for each in own if each["error"]]
             ms = statistics.median(_number(each["ms_per_turn"]) for each in own)
             events = statistics.median(_number(each["events_per_turn"]) for each in own)
             kib = statistics.median(_number(each["kib_per_turn"]) for each in own)
-            what = f"a turn, {own[0]['turns']} turns, {len(own)} rounds"
+            what = f"a turn, {turns} turns, {runs} at once, {len(own)} rounds"
             value = f"{ms:.0f} ms, {events:.1f} events, {kib:.2f} KiB"
-            rows.append((engine, what, failed[0] if failed else value))
+            rows.append((str(engine), what, failed[0] if failed else value))
         return rows
 
 
@@ -70,7 +73,8 @@ def _figure(each: Mapping[str, Value]) -> list[tuple[str, str, str]]:
     match each.get("figure"):
         case "ratio":
             value = f"{each['median']} (from {each['least']} to {each['most']})"
-            return [(str(each["engine"]), f"a turn, times {each['over']}", value)]
+            what = f"a turn, times {each['over']}, {each['turns']} turns, {each['runs']} at once"
+            return [(str(each["engine"]), what, value)]
         case "history":
             thirds = f"{each['last_to_first_third_events']}, {each['last_to_first_third_kib']}"
             value = f"{each['events_per_turn']} events, {each['kib_per_turn']} KiB"
@@ -82,5 +86,13 @@ def _figure(each: Mapping[str, Value]) -> list[tuple[str, str, str]]:
         case "stop":
             what = f"from a stop in a {each['during']} to quiet"
             return [("legato", what, f"{each['median']} s{holds}")]
+        case "replay":
+            return [("legato", "replay of a history", f"{each['median']} events/s{holds}")]
+        case "lost worker":
+            what = "from a worker's kill to the next attempt"
+            return [("legato", what, f"{each['median']} s{holds}")]
+        case "memory":
+            what = f"memory of a waiting run, {each['runs']} runs"
+            return [("legato", what, f"{each['median']} KiB{holds}")]
         case _:
             return []
