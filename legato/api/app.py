@@ -16,6 +16,7 @@ from domain.errors import LegatoError, bug, refused
 from ledger.connect import close_ledger, open_ledger
 from legato.api.events import Viewers, run_events
 from legato.api.guard import LOOPBACK, Guard, error_response, read_token
+from legato.api.metrics import metrics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -45,6 +46,7 @@ def build_app(settings: Settings, database_url: str) -> Starlette:
     return Starlette(
         routes=[
             Route("/health", _health, methods=["GET"]),
+            Route("/metrics", metrics, methods=["GET"]),
             Route("/runs/{run}/events", run_events, methods=["GET"]),
         ],
         middleware=[guard],
@@ -75,7 +77,7 @@ async def _refuse(_request: Request, error: Exception) -> Response:
 
 
 async def _unknown(_request: Request, _error: Exception) -> Response:
-    step = "GET /runs/RUN/events streams a run, GET /health tells whether this is alive"
+    step = "GET /runs/RUN/events streams a run, GET /metrics gives figures, GET /health lives"
     return error_response(refused("not_found", "there is nothing at this path", next=step))
 
 

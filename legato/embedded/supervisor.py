@@ -125,7 +125,9 @@ class Supervisor:
         self._record(replace(self._state, status=Status.READY, step="ready", versions=versions))
         if options.with_worker:  # nobody waits for it: a run needs none of it
             before = self._left.part(api.NAME).address if self._left else ""
-            await self._until_ready(Api(self._api_environment, port_of(before)))
+            part = Api(self._api_environment, port_of(before))
+            keeper = Keeper(self._options.home, part, self._told)
+            self._keepers.append((keeper, asyncio.create_task(_keep_if_it_can_be(keeper))))
         await asyncio.gather(*(task for _, task in self._keepers))
 
     async def _until_ready(self, *parts: Part) -> None:
@@ -235,6 +237,14 @@ async def supervise(options: Options) -> int:
         return 0 if await supervisor.run() else 1
     finally:
         lock.release()
+
+
+async def _keep_if_it_can_be(keeper: Keeper) -> None:
+    """Keep a part that no run needs: where it keeps failing the others go on."""
+    try:
+        await keeper.keep()
+    except LegatoError as exc:
+        note("part.given_up", part=keeper.name, code=exc.code, cause=exc.cause)
 
 
 async def _all_ready(keepers: Sequence[Keeper]) -> None:

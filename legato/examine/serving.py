@@ -30,7 +30,7 @@ def examine_stack(status: StackStatus) -> list[Finding]:
     found = [ok("stack", f"{kind}: ready")]
     for part in status.parts:
         if not part.alive:
-            step = "run `legato status`; the supervisor starts it again"
+            step = f"read logs/{part.name}.log in LEGATO_HOME, then `legato down` and `legato up`"
             found.append(fail(part.name, "its process is gone", step))
         elif part.restarts:
             step = f"read logs/{part.name}.log in LEGATO_HOME for why"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from domain.events import ModelLost, ModelResponded, encode
 from tests.support.api import Seen, ServedApi, served_api
 from tests.support.model_server import ModelServer, model_server
 from tests.support.model_wire import Says
+from tests.support.stack import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tests.support.rig import Rig
 
 KEYS = {"OPENAI_API_KEY": "key-of-a-test"}
+BEHIND = 'legato_behind_events{reader="projections"}'
 STORY = " ".join(f"word{n}" for n in range(120))
 SLOWLY = Says(STORY, pieces=40, pause=0.05)
 
@@ -112,6 +115,36 @@ async def test_a_response_that_was_lost_with_its_worker_begins_anew_for_the_view
     assert len(await rig.of(run_id, ModelLost)) == 1
     assert [one.text for one in await rig.of(run_id, ModelResponded)] == ["short"]
     assert kinds[-1] == "end"
+
+
+async def test_figures_of_the_ledger_are_served_to_the_holder_of_the_token(
+    rig: Rig, api: ServedApi
+) -> None:
+    """What is counted is what lists show; how far they are behind is a figure too."""
+    worker = rig.start_worker()
+    await rig.ended(await rig.launch(model=rig.script("steps: [{text: hello}]")))
+    told = await asyncio.to_thread(caught_up, api)
+    worker.terminate()
+
+    rows = await rig.ledger.pool.fetch("select status from projection.run")
+    completed = [row for row in rows if row["status"] == "completed"]
+    assert told['legato_runs{status="completed"}'] == len(completed) > 0
+    assert told["legato_feed_events"] > 0
+    assert told["legato_feed_lag_seconds"] < 30
+    assert api.get("/metrics", {}).status_code == 401
+
+
+def caught_up(api: ServedApi) -> dict[str, float]:
+    """Read the figures once lists hold all that the feed does."""
+    assert until(lambda: figures(api)[BEHIND] == 0)
+    return figures(api)
+
+
+def figures(api: ServedApi) -> dict[str, float]:
+    """Read the figures by name."""
+    text = api.get("/metrics", api.headers()).text
+    lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in lines}
 
 
 async def test_only_the_holder_of_the_token_reads_and_no_page_of_another_site(
