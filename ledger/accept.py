@@ -75,7 +75,7 @@ async def accept_message(
     nothing more but for later. A repeated submission of equal content gives the first
     result even then.
     """
-    _check_submission(submission)
+    check_submission(submission)
     if not text.strip():
         raise refused("message_empty", "the message is empty", next="send some text")
     run, _ = await load_run(ledger, run_id)
@@ -106,7 +106,7 @@ async def accept_stop(
 
     Raises `run_not_found`, `submission_invalid`, and `run_closed` at the end.
     """
-    _check_submission(submission)
+    check_submission(submission)
     fact = StopRequested(submission=submission, reason=reason, by=author.actor)
     stream = run_stream(run_id)
     while True:
@@ -143,7 +143,7 @@ async def accept_answer(  # noqa: PLR0913 - a submission's own parts
     said as `input.late`. Whether the time is over is told by the ledger's clock: the first
     who comes after it has the question settled as expired.
     """
-    _check_submission(submission)
+    check_submission(submission)
     run, facts = await load_run(ledger, run_id)
     state = _find(run, input_id)
     stream, by = run_stream(run_id), author.actor
@@ -178,7 +178,7 @@ async def _expired(ledger: Ledger, state: InputState) -> InputSettled | None:
     return InputSettled(input_id=asked.input_id, how=How.EXPIRED, answer=silence, by=CLOCK)
 
 
-def _check_submission(submission: str) -> None:
+def check_submission(submission: str) -> None:
     """Refuse what cannot be part of an event's id."""
     if submission.isprintable() and 0 < len(submission) <= MOST_SUBMISSION:
         return

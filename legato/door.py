@@ -30,6 +30,7 @@ from ledger.accept import accept_answer, accept_message, accept_stop
 from ledger.connect import OTHER_BUILD, UNREACHABLE, Ledger, close_ledger, open_ledger
 from ledger.dispatch import Dispatched, Launch, dispatch
 from ledger.encode import Author
+from ledger.raising import accept_raise
 from ledger.reads import read_event
 from legato.embedded import Stack, ensure_up
 from legato.kill_points import kill_points
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
     from domain.events import Fact
+    from domain.runs.raising import Wanted
     from ledger.accept import Accepted
 
 T = TypeVar("T")
@@ -272,6 +274,21 @@ async def stop(door: Door, run_id: str, reason: str, *, submission: str) -> Acce
 
     lost = None if accepted.run.ended else await end_if_lost(door, run_id, submission)
     return accepted if lost is None else replace(accepted, run=lost)
+
+
+async def raise_budget(door: Door, run_id: str, wanted: Wanted, *, submission: str) -> Accepted:
+    """Allow an open run to spend more, from its next decision on.
+
+    Raises `run_not_found`, `run_closed`, `run_not_begun`, `budget_refused`.
+    """
+    author = door.author(run_id, submission)
+    accepted = await _repeated(
+        lambda: accept_raise(door.ledger, author, run_id, submission, wanted)
+    )
+    raised = await read_event(door.ledger, run_stream(run_id), accepted.event)
+    if raised is not None:
+        await _tell(door, raised.fact, run_id)
+    return accepted
 
 
 async def _repeated(command: Callable[[], Awaitable[T]]) -> T:

@@ -40,10 +40,11 @@ class Limits(BudgetOptions):
     max_wait: float
 
 
-def _added(
+def added_options(
     command: Callable[..., int],
     options: tuple[Callable[[Callable[..., int]], Callable[..., int]], ...],
 ) -> Callable[..., int]:
+    """Let a command take options, in their order."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -51,7 +52,7 @@ def _added(
 
 def budget_options(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take a budget."""
-    return _added(
+    return added_options(
         command,
         (
             click.option("--max-seconds", type=_SECONDS, help="At most so long at work."),
@@ -72,7 +73,7 @@ def budget_options(command: Callable[..., int]) -> Callable[..., int]:
 
 def limit_options(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take the limits of a run: its budget, and those of one answer."""
-    command = _added(
+    command = added_options(
         command,
         (
             click.option(

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "send": ("steer", "Send a message to a run"),
     "answer": ("answer", "Answer what a run asks"),
     "stop": ("steer", "End a run now"),
+    "budget": ("budget", "Raise what an open run may spend"),
     "runs": ("runs", "List runs, the youngest first"),
     "show": ("show", "One run on one screen, or one of its model requests"),
     "log": ("log", "The events of a run, as they stand in the ledger"),

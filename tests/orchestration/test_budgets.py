@@ -9,6 +9,9 @@ import pytest
 from domain.budget_events import BudgetSpent, BudgetWarned
 from domain.events import CallSettled, ModelFailed, ModelRequested, ModelResponded, TurnStarted
 from domain.runs.budget import Budget, Limits
+from domain.runs.raising import Wanted
+from ledger.raising import accept_raise
+from tests.support.rig import PERSON
 
 if TYPE_CHECKING:
     from tests.support.rig import Rig
@@ -67,6 +70,21 @@ async def test_at_a_soft_limit_the_agent_is_told_once_what_is_left(served: Rig) 
     request = facts[facts.index(warned) + 1]
     assert isinstance(request, ModelRequested)
     assert request.step == 3
+
+
+async def test_a_limit_raised_in_time_lets_a_looping_run_go_on_by_exactly_that_much(
+    served: Rig,
+) -> None:
+    slow = LOOP.replace("calls:", "delay_seconds: 0.5\n    calls:")
+    run_id = await served.launch(model=served.script(slow), budget=Budget(steps=3))
+    await served.until(run_id, lambda run: run.spent.steps >= 1)
+    await accept_raise(served.ledger, PERSON, run_id, "more", Wanted(more=Limits(steps=2)))
+    run = await served.ended(run_id)
+
+    assert run.status == "over_budget"
+    (over,) = await served.of(run_id, BudgetSpent)
+    assert (run.spent.steps, over.spent, over.hard) == (5, "5", "5")
+    assert len(await served.of(run_id, ModelRequested)) == 5
 
 
 async def test_working_time_ends_a_model_call_in_its_middle(served: Rig) -> None:

@@ -110,3 +110,25 @@ def test_a_message_for_later_names_the_run_that_it_starts_after_a_stop(stack: Li
     assert "1 message was not delivered: and then this" in shown
     assert f"run {following} follows" in shown
     stack.inside("stop", following)
+
+
+def test_the_budget_of_an_open_run_is_raised_through_the_program(stack: LiveStack) -> None:
+    model = stack.script("raised", text("slow", delay_seconds=60))
+    stack.inside("run", "generic", "go", "-m", model, "--detach", "--max-steps", "3")
+    assert stack.reaches(model, "running")
+    run_id = str(stack.row(model)["run_id"])
+
+    more = stack.inside("--json", "budget", run_id, "--max-steps", "+2")
+    lower = stack.inside("--json", "budget", run_id, "--max-steps", "1", "--max-cost", "+0.5")
+    unnamed = stack.inside("--json", "budget", run_id)
+    stack.inside("stop", run_id)
+    ended = stack.inside("--json", "budget", run_id, "--max-steps", "+2")
+
+    assert (more.code, more.json["run_id"], more.json["budget"]["steps"]) == (0, run_id, 5)
+    assert more.json["stream"] == f"run/{run_id}"
+    assert str(more.json["event_id"]).startswith("budget.raised:")
+    assert (lower.code, lower.error["code"]) == (3, "budget_refused")
+    assert "limit_not_raised" in lower.error["message"]
+    assert "limit_not_set" in lower.error["message"]
+    assert unnamed.code == 2
+    assert (ended.code, ended.error["code"]) == (3, "run_closed")
