@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -139,3 +140,5 @@ def test_five_thousand_random_runs_agree_with_the_plain_model() -> None:
         seen[walk.run.status] += 1
     for kind in (ModelResponded, CallUnknown, CallSettled, RunEnded):
         assert seen[kind.model_fields["type"].default] > SEQUENCES // 10
+    told_of = f"{SEQUENCES} runs, seeds from 0 on, {seen.total()} facts and ends"
+    sys.stdout.write(f"{told_of}: {dict(seen.most_common())}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from itertools import permutations
 from typing import TYPE_CHECKING, cast
 
@@ -152,3 +153,5 @@ async def test_a_hundred_random_runs_on_the_real_ledger_are_as_the_plain_model_s
     report = await verify(ledger)
     assert report.ok, report.problems
     assert doubts > SEQUENCES
+    counts = f"{appends} appends, {doubts} of them in doubt"
+    sys.stdout.write(f"{SEQUENCES} runs, seeds from 0 on, {counts}\n")
