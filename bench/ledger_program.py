@@ -20,7 +20,7 @@ from bench import eventsourcing, readers
 from bench.cluster import progress
 from bench.contest import Figure, Length, compared, contest, rate
 from bench.ledger_table import text
-from bench.postgres import beside, postgres
+from bench.postgres import as_owner, beside, postgres
 from bench.writers import FACT_BYTES, RAW_TABLE, UNCHAIN, Writers
 from domain.errors import LegatoError
 from ledger.connect import close_ledger, open_ledger
@@ -148,8 +148,8 @@ async def _writing(
 ) -> None:
     ledger = await _opened(url, asked, until)
     unchained, sequenced = [await _opened(others[name], asked, until) for name in BESIDE[:2]]
-    await ledger.pool.execute(RAW_TABLE)
-    await unchained.pool.execute(UNCHAIN)
+    await as_owner(url, RAW_TABLE)
+    await as_owner(others["unchained"], UNCHAIN)
     held = [await asyncpg.connect(url) for _ in range(max(asked.writers))]
     for connection in held:
         until.push_async_callback(connection.close)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from legato.embedded.parts import Start
 
 STARTING = 60.0
+CONNECTIONS = 300
+"""Every contender holds its own."""
+
 _LOOK = 0.05
 
 
@@ -47,7 +50,10 @@ async def postgres() -> AsyncGenerator[str]:
             start = await part.prepare()
             with (home / "postgres.log").open("wb") as log:
                 process = await asyncio.create_subprocess_exec(
-                    *tethered(start), env=dict(start.environment), stdout=log, stderr=log
+                    *(*tethered(start), "-c", f"max_connections={CONNECTIONS}"),
+                    env=dict(start.environment),
+                    stdout=log,
+                    stderr=log,
                 )
             try:
                 await _serves(start, home / "postgres.log")
@@ -63,14 +69,20 @@ async def postgres() -> AsyncGenerator[str]:
 
 
 async def beside(url: str, name: str) -> str:
-    """Make an empty ledger beside the one that is empty still; gives its address."""
-    maintenance = urlunsplit(urlsplit(url)._replace(path="/postgres"))
-    connection = await asyncpg.connect(maintenance)
+    """Make another ledger on the same server; gives its address."""
+    await as_owner(urlunsplit(urlsplit(url)._replace(path="/postgres")), f"create database {name}")
+    other = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    await migrate(other)
+    return other
+
+
+async def as_owner(url: str, statements: str) -> None:
+    """Run what a ledger's own connections may not: they append and read."""
+    connection = await asyncpg.connect(url)
     try:
-        await connection.execute(f"create database {name} template {urlsplit(url).path[1:]}")
+        await connection.execute(statements)
     finally:
         await connection.close()
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 async def _serves(start: Start, log: Path) -> None:

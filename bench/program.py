@@ -76,8 +76,8 @@ def read_arguments(words: list[str]) -> Asked:
         choices=FIGURES,
         default=FIGURES[0],
         help="turn: the time of a turn; history: its size over 500 turns; start: from nothing "
-        "running to the first step; stop: from a stop to quiet; replay: events a second; lost-worker: "
-        "from its kill to the next attempt; memory: each of --runs waiting runs (40); "
+        "running to the first step; stop: from a stop to quiet; replay: events a second; "
+        "lost-worker: from its kill to the next attempt; memory: each of --runs waiting runs (40); "
         "all: one table of everything",
     )
     given = parser.parse_args(words)
