@@ -12,7 +12,7 @@ import orjson
 import zstandard
 
 from domain import events
-from domain.codec import Json, canonical
+from domain.codec import canonical
 
 ZSTD_ABOVE = 1024
 BLOB_ABOVE = 8192
@@ -90,7 +90,7 @@ def _pads(secret: bytes) -> tuple[bytes, bytes]:
 def row_of(fact: events.Fact, author: Author, occurred_at: str, secret: bytes, refs: bytes) -> Row:
     """Encode one fact; `refs` are names (32 bytes each) of blobs that its body mentions."""
     event_id = events.event_id(fact)
-    envelope: dict[str, Json] = {
+    envelope: dict[str, str | int] = {
         "event_id": event_id,
         "type": fact.type,
         "schema_version": fact.version,
