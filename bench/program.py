@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench import history, lost_worker, memory, replaying, start, stop
+from bench import database_crash, history, lost_worker, memory, replaying, start, stop
 from bench.cluster import cluster
 from bench.engines import NAMES, opened
 from bench.measured import line, ratio_line, tell
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from bench.measured import Measured, Value
 
 LEGATO, BARE = NAMES[:2]
-ONE = {"replay": replaying.measure, "lost-worker": lost_worker.measure, "memory": memory.measure}
+ONE = {
+    "replay": replaying.measure,
+    "lost-worker": lost_worker.measure,
+    "database-crash": database_crash.measure,
+    "memory": memory.measure,
+}
 """Figures of one line, each of a stack with a worker."""
 
 FIGURES = ("turn", "history", "start", "stop", *ONE, "all")
@@ -77,8 +82,8 @@ def read_arguments(words: list[str]) -> Asked:
         default=FIGURES[0],
         help="turn: the time of a turn; history: its size over 500 turns; start: from nothing "
         "running to the first step; stop: from a stop to quiet; replay: events a second; "
-        "lost-worker: from its kill to the next attempt; memory: each of --runs waiting runs (40); "
-        "all: one table of everything",
+        "lost-worker: from its kill to the next attempt; database-crash: from its kill to the "
+        "next append; memory: each of --runs waiting runs (40); all: one table of everything",
     )
     given = parser.parse_args(words)
     engines = tuple(str(given.engine).split(","))
@@ -163,6 +168,7 @@ async def _everything(asked: Asked) -> int:
         table.take(await memory.measure(place, door, memory.RUNS))
         table.take(await replaying.measure(place, door, stop.ROUNDS))
         table.take(await lost_worker.measure(place, door, stop.ROUNDS))
+        table.take(await database_crash.measure(place, door, stop.ROUNDS))
     table.take(await start.measure(start.ROUNDS))
     print(table.text())
     return status

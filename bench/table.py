@@ -91,6 +91,9 @@ def _figure(each: Mapping[str, Value]) -> list[tuple[str, str, str]]:
         case "lost worker":
             what = "from a worker's kill to the next attempt"
             return [("legato", what, f"{each['median']} s{holds}")]
+        case "database crash":
+            what = "from a database's kill to the next append"
+            return [("legato", what, f"{each['median']} s{holds}")]
         case "memory":
             what = f"memory of a waiting run, {each['runs']} runs"
             return [("legato", what, f"{each['median']} KiB{holds}")]
