@@ -50,8 +50,8 @@ format: setup ## Format the code and apply the safe fixes
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
-test: setup check ## The checks and the fast tests
-	$(BIN)/python -m pytest
+test: setup check ## The checks and the fast tests, by two processes
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 histories: setup ## Record the golden Temporal histories anew, after a wanted change of the workflow
 	PYTHONPATH=. $(BIN)/python -m tests.support.record_histories
