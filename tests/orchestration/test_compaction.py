@@ -121,6 +121,7 @@ async def test_a_second_overflow_in_one_step_fails_as_too_large(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "calls"), [("before", 6), ("after", 5)])
 async def test_a_run_goes_on_over_its_compaction_and_a_kill_there(
     rig: Rig, server: ModelServer, at: str, calls: int
