@@ -49,7 +49,8 @@ class Launch:
     """What a front door asks to begin. `run_id` is made once by it and reused on retries.
 
     `scope` names the slot among those of the agent in its workspace; "" is one of the run's
-    own. `on_collision` is what to do where it is taken.
+    own. `on_collision` is what to do where it is taken. A run that goes on from another one,
+    `resumes`, has its `session` and `slot`, whose messages were read up to `incoming`.
     """
 
     run_id: str
@@ -59,6 +60,9 @@ class Launch:
     resumes: str = ""
     scope: str = ""
     on_collision: OnCollision = OnCollision.QUEUE
+    session: str = ""
+    slot: str = ""
+    incoming: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ async def dispatch(ledger: Ledger, author: Author, launch: Launch) -> Dispatched
     asked = asked_of(launch, author.principal)
     for tried in range(_TRIES):
         try:
-            untouched = not launch.scope and not tried
+            untouched = not (launch.scope or launch.slot or tried)
             return await _dispatch(ledger, author, asked, untouched=untouched)
         except (VersionConflictError, TakenError):
             pass
@@ -116,10 +120,11 @@ def asked_of(launch: Launch, principal: str) -> RunQueued:
         agent=launch.request.role,
         entry=launch.entry,
         workspace=workspace,
-        session=launch.run_id,
-        slot=slot_of(workspace, launch.request.role, scope),
+        session=launch.session or launch.run_id,
+        slot=launch.slot or slot_of(workspace, launch.request.role, scope),
         queue=launch.queue,
         request=launch.request,
+        incoming=launch.incoming,
         resumes=launch.resumes,
         principal=principal,
         holder="",

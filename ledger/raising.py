@@ -75,7 +75,7 @@ def _require_open(run: Run, run_id: str) -> None:
         raise refused(
             "run_closed",
             f"the run {run_id} {how} and spends nothing more",
-            next="start a new run; `legato show` tells what this one came to",
+            next=f"go on in a new run with `legato resume {run_id}` once it has ended",
         )
     if run.accepted is None:
         raise refused(

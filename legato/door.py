@@ -30,6 +30,7 @@ from ledger.accept import accept_answer, accept_message, accept_stop
 from ledger.connect import OTHER_BUILD, UNREACHABLE, Ledger, close_ledger, open_ledger
 from ledger.dispatch import Dispatched, Launch, dispatch
 from ledger.encode import Author
+from ledger.going_on import dispatch_resumed, resuming
 from ledger.raising import accept_raise
 from ledger.reads import read_event
 from legato.embedded import Stack, ensure_up
@@ -203,7 +204,6 @@ async def launch(
     *,
     run_id: str,
     entry: Entry = Entry.HAND,
-    resumes: str = "",
     place: Place = Place(),
 ) -> Dispatched:
     """Accept a run and have it started, or decide what becomes of it where its slot is taken.
@@ -213,16 +213,40 @@ async def launch(
     """
     from legato.client import home_queue  # noqa: PLC0415 - reading commands load no Temporal
 
+    request = _checked(door, request)
+    queue = home_queue(door.settings)
+    scope, manners = place.scope, place.on_collision
+    wanted = Launch(run_id, entry, request, queue, scope=scope, on_collision=manners)
+    author = door.author(run_id, run_id)
+    done = await _repeated(lambda: dispatch(door.ledger, author, wanted))
+    return await _told(door, done)
+
+
+async def resume(
+    door: Door, run_id: str, wanted: Wanted, *, entry: Entry = Entry.HAND
+) -> Dispatched:
+    """Go on from an ended run in a new one, which waits in line where its slot is taken.
+
+    The same again gives the first result. Raises what `launch` raises, `run_not_found`,
+    `run_open`, `run_has_nothing_left`, `run_resumed` and `budget_refused`.
+    """
+    asked = await _repeated(lambda: resuming(door.ledger, run_id, wanted, entry))
+    asked = replace(asked, request=_checked(door, asked.request))
+    author = door.author(asked.run_id, asked.run_id)
+    done = await _repeated(lambda: dispatch_resumed(door.ledger, author, asked))
+    return await _told(door, done)
+
+
+def _checked(door: Door, request: AgentRequest) -> AgentRequest:
     check_request(request)
     if request.workspace:
         require_allowed(Path(absolute(request.workspace)), door.settings.home)
-    request = with_stores(door.settings, request)
-    queue = home_queue(door.settings)
-    wanted = Launch(run_id, entry, request, queue, resumes, place.scope, place.on_collision)
-    author = door.author(run_id, run_id)
-    done = await _repeated(lambda: dispatch(door.ledger, author, wanted))
+    return with_stores(door.settings, request)
+
+
+async def _told(door: Door, done: Dispatched) -> Dispatched:
     if done.accepted is not None:
-        await _tell(door, done.accepted, run_id)
+        await _tell(door, done.accepted, done.asked.run_id)
     if done.stop is not None:
         await _tell(door, done.stop, done.holder)
     return done

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.status import Status as Spinner
 from rich.text import Text
 
-from domain.agents.request import AgentRequest
 from domain.errors import LegatoError
 from domain.events import Decision
 from domain.runs.overview import doing
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from domain.agents.request import AgentRequest
     from domain.runs.recorded import Recorded
+    from ledger.dispatch import Dispatched
     from legato.cli.console import Call
     from legato.cli.ending import Ended
     from legato.door import Door
@@ -77,29 +78,45 @@ def start(
     status 130.
     """
     check_request(request)
+
+    async def begin(door: Door) -> Dispatched:
+        return await launch(door, request, run_id=run_id, place=place or Place())
+
+    return begin_and_follow(call, begin, run_id, ending=ending, detach=detach)
+
+
+def begin_and_follow(
+    call: Call,
+    begin: Callable[[Door], Awaitable[Dispatched]],
+    run_id: str,
+    *,
+    ending: Ending | None = None,
+    detach: bool = False,
+    known: str | None = None,
+) -> int:
+    """Begin a run through the door and follow it to its end, as `start` does.
+
+    `run_id` names it until that is accepted; `known` is a run that must be findable first.
+    """
     accepted: list[str] = []
-    asking = Asking(request, run_id, place or Place())
     to_end = None if detach else ending or follow_to_end
     try:
-        return run_async(_start(call, asking, accepted, to_end))
+        return run_async(_start(call, begin, accepted, to_end, known))
     except KeyboardInterrupt:
-        known = bool(accepted)
-        call.fail(interruption(accepted[0] if known else run_id, accepted=known))
+        at = accepted[0] if accepted else run_id
+        call.fail(interruption(at, accepted=bool(accepted)))
         return INTERRUPTED
 
 
-@dataclass(frozen=True)
-class Asking:
-    """What is asked for: the request under its id, and where it belongs."""
-
-    request: AgentRequest
-    run_id: str
-    place: Place
-
-
-async def _start(call: Call, asking: Asking, accepted: list[str], to_end: Ending | None) -> int:
-    async with call.door() as door:
-        done = await launch(door, asking.request, run_id=asking.run_id, place=asking.place)
+async def _start(
+    call: Call,
+    begin: Callable[[Door], Awaitable[Dispatched]],
+    accepted: list[str],
+    to_end: Ending | None,
+    known: str | None,
+) -> int:
+    async with call.door(known) as door:
+        done = await begin(door)
         if done.decision is Decision.DROPPED:
             return say_dropped(call, done)
         accepted.append(done.run_id)

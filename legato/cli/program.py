@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("answer", "Answer what a run asks"),
     "stop": ("steer", "End a run now"),
     "budget": ("budget", "Raise what an open run may spend"),
+    "resume": ("resume", "Go on from an ended run in a new one"),
     "runs": ("runs", "List runs, the youngest first"),
     "show": ("show", "One run on one screen, or one of its model requests"),
     "log": ("log", "The events of a run, as they stand in the ledger"),

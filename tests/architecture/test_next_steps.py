@@ -75,7 +75,7 @@ def test_what_a_text_tells_people_to_run_is_there(source: Source) -> None:
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
-        ("see `legato resume X`", ["legato resume X"]),
+        ("see `legato fork X`", ["legato fork X"]),
         ("see `legato show X --everything`", ["legato show X --everything"]),
         ("run `legato ledger mend`", ["legato ledger mend"]),
         ("run `python -m ledger.nothing`", ["ledger.nothing"]),

@@ -132,3 +132,22 @@ def test_the_budget_of_an_open_run_is_raised_through_the_program(stack: LiveStac
     assert "limit_not_set" in lower.error["message"]
     assert unnamed.code == 2
     assert (ended.code, ended.error["code"]) == (3, "run_closed")
+    assert f"legato resume {run_id}" in ended.error["next"]
+
+
+def test_an_ended_run_goes_on_in_a_new_one_through_the_program(stack: LiveStack) -> None:
+    model = stack.script("resumed", calls(("list_files", {})), text("done"))
+    where = ("-w", str(stack.workspace("resumed")), "-m", model)
+    old = stack.inside("--json", "run", "generic", "go", *where, "--max-steps", "1")
+    run_id = str(old.json["run_id"])
+
+    unsaid = stack.inside("--json", "resume", run_id, "--max-tokens", "+5")
+    new = stack.inside("--json", "resume", run_id, "--max-steps", "+3")
+    nothing = stack.inside("--json", "resume", str(new.json["run_id"]))
+
+    assert (old.json["status"], unsaid.error["code"]) == ("over_budget", "budget_refused")
+    assert (new.code, new.json["status"]) == (0, "completed"), new.out
+    assert f"goes on from {run_id}" in " ".join(
+        stack.inside("show", str(new.json["run_id"])).out.split()
+    )
+    assert (nothing.code, nothing.error["code"]) == (3, "run_has_nothing_left")

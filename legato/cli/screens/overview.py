@@ -154,6 +154,9 @@ def _identity(seen: Overview, profile: str) -> list[tuple[str, str]]:
         ("confinement", what.confinement),
         ("accepted", state.accepted_at),
         ("ended", state.ended_at),
-        ("goes on from", what.resumes),
+        (
+            "goes on from",
+            f"{what.resumes}, whose finished items are left out" if what.resumes else "",
+        ),
         ("notes", "\n".join(what.notes)),
     ]
