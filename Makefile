@@ -59,8 +59,8 @@ histories: setup ## Record the golden Temporal histories anew, after a wanted ch
 docs: setup ## Make the pages anew that are made from the code
 	@for maker in docs/make_*.py; do $(BIN)/python "$$maker" || exit 1; done
 
-slow: setup ## The slow tests: kills, restarts, real installs
-	@$(BIN)/python -m pytest -m slow || { status=$$?; test $$status = 5 || exit $$status; } # 5: no such test yet
+slow: setup ## The slow tests: kills, restarts, real installs; by two processes
+	@$(BIN)/python -m pytest -m slow -n 2 --dist loadfile || { status=$$?; test $$status = 5 || exit $$status; } # 5: no such test yet
 
 soak: setup ## The long counts, once per release
 	@$(BIN)/python -m pytest -m soak || { status=$$?; test $$status = 5 || exit $$status; } # 5: no such test yet
