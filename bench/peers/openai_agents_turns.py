@@ -56,8 +56,8 @@ class FakeModel(Model):
         return ModelResponse(output=[out], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - the SDK's
-        """Nobody asks for it here."""
-        raise NotImplementedError
+        """Refuse: this work is measured with whole answers, as the Temporal plug-in asks."""
+        raise RuntimeError("the bench's model answers whole: ask it without streaming")
 
 
 class FakeProvider(ModelProvider):

@@ -81,7 +81,10 @@ def test_unfit_arguments_do_not_pass_the_schema(arguments: dict[str, Json]) -> N
 
 
 def test_broken_unicode_is_made_storable(tmp_path: Path) -> None:
-    asked(tmp_path, question="why \ud800?").text.encode()
+    assert (
+        asked(tmp_path, question="why \ud800?").text.encode()
+        == "why \N{REPLACEMENT CHARACTER}?".encode()
+    )
 
 
 def test_an_earlier_execution_asked_nothing_that_is_not_recorded(tmp_path: Path) -> None:
