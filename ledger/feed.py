@@ -58,22 +58,13 @@ async def read_feed_head(ledger: Ledger) -> FeedHead:
 
 async def read_feed(
     ledger: Ledger, after: int, types: Iterable[str], *, until: int, limit: int = 500
-) -> list[Numbered]:
+) -> list[Numbered | Damaged]:
     """Read events of some types with a number above `after` and up to `until`, in order.
 
     `until` is a head that was read before: a reader may pass all that it did not want up
-    to there. Numbers are given once and stay.
-    """
-    rows = await ledger.pool.fetch(_SINCE, after, until, list(types), limit)
-    return [Numbered(row["global_seq"], stored_of(row)) for row in rows]
-
-
-async def read_feed_with_damage(
-    ledger: Ledger, after: int, types: Iterable[str], *, until: int, limit: int = 500
-) -> list[Numbered | Damaged]:
-    """Read the same, each event that is damaged as one that is: what stands behind it is read.
-
-    An event of another build still raises `event_unknown`: its own workers can read it.
+    to there. Numbers are given once and stay. An event that is damaged is given as one that
+    is, and what stands behind it is read; one of another build raises `event_unknown`,
+    since its own workers can read it.
     """
     rows = await ledger.pool.fetch(_SINCE, after, until, list(types), limit)
     return [_numbered(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Reading the ledger: streams in order, heads, and what has become readable since a mark."""
+"""Reading the ledger: streams in order, heads, single events."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from ledger.blobs import blob_id, unpack
 from ledger.encode import plain_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import asyncpg
 
     from domain.runs.slots import Slot
@@ -33,10 +31,6 @@ _TAKEN = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.type = 'slot.t
 _BOTH = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2
   union all select {COLUMNS} {FROM} where e.stream_id = $3 and e.version > $4
   order by stream_id, version"""
-_HORIZON = f"""select {COLUMNS} {FROM}
-  where (e.order_key, e.pos) > ($1, $2) and e.type = any($3)
-    and e.order_key < ledger.horizon()
-  order by e.order_key, e.pos limit $4"""
 
 
 @dataclass(frozen=True)
@@ -136,17 +130,6 @@ async def read_slot(ledger: Ledger, slot: str) -> Slot:
     since = fact.since if isinstance(fact, SlotTaken) else 0
     stored = await read_stream(ledger, stream, max(0, since - 1))
     return fold_slot((one.version, one.fact) for one in stored)
-
-
-async def read_since(
-    ledger: Ledger, mark: tuple[int, int], types: Iterable[str], limit: int = 500
-) -> list[Stored]:
-    """Read events of some types after a mark (order key, pos), below the horizon.
-
-    Below the horizon no transaction is open that could still add an event before these.
-    """
-    rows = await ledger.pool.fetch(_HORIZON, mark[0], mark[1], list(types), limit)
-    return [stored_of(row) for row in rows]
 
 
 async def list_streams(

@@ -13,8 +13,8 @@ from domain.runs.hand_over import HANDED_OVER
 from ledger.connect import UNREACHABLE
 from ledger.feed import (
     Damaged,
+    read_feed,
     read_feed_head,
-    read_feed_with_damage,
     read_mark,
     write_mark,
 )
@@ -63,7 +63,7 @@ async def hand_over_new(to: HandOver) -> bool:
     head = (await read_feed_head(to.ledger)).global_seq
     if head <= mark:
         return False
-    batch = await read_feed_with_damage(to.ledger, mark, HANDED_OVER, until=head)
+    batch = await read_feed(to.ledger, mark, HANDED_OVER, until=head)
     for numbered in batch:
         if isinstance(numbered, Damaged):
             await _leave(to, numbered, numbered.type, numbered.code)

@@ -27,7 +27,7 @@ from domain.runs.reconcile import (
 )
 from domain.runs.recorded import facts_of
 from domain.runs.run import SLOT, fold
-from ledger.feed import Numbered, read_feed_head, read_feed_with_damage, read_mark
+from ledger.feed import Numbered, read_feed_head, read_feed, read_mark
 from ledger.parked import read_parked
 from ledger.reads import clock, list_streams
 from ledger.sequence import catch_up
@@ -111,7 +111,7 @@ async def _waiting(ledger: Ledger) -> list[Stored]:
     with suppress(LegatoError):  # what holds the feed back is a finding of its own
         await catch_up(ledger)
     mark, head = await read_mark(ledger, RELAY), await read_feed_head(ledger)
-    found = await read_feed_with_damage(ledger, mark, HANDED_OVER, until=head.global_seq, limit=100)
+    found = await read_feed(ledger, mark, HANDED_OVER, until=head.global_seq, limit=100)
     return [numbered.stored for numbered in found if isinstance(numbered, Numbered)]
 
 

@@ -10,97 +10,31 @@ import pytest
 
 from domain.errors import Kind, LegatoError
 from domain.tools.results import ok
-from ledger.append import Part, append
-from ledger.feed import read_mark, write_mark
+from ledger.feed import Numbered, read_feed, read_feed_head, read_mark, write_mark
 from ledger.reads import (
-    Stored,
     find_streams,
     list_streams,
     read_event,
     read_head,
-    read_since,
     read_stream,
 )
-from ledger.verify import verify
+from ledger.sequence import catch_up, sequence_once
 from tests.support import facts
-from tests.support.ledger import LIVED_IN, PERSON, connected, on_connection, put
+from tests.support.ledger import LIVED_IN, connected, put
 
 if TYPE_CHECKING:
     from ledger.connect import Ledger
 
 TYPES = ("message.accepted", "stop.requested")
-WRITERS = 16
-SECONDS = 4.0
 
 
-class _UndoneError(Exception):
-    """A writer changes its mind."""
-
-
-async def _write(url: str, ledger: Ledger, writer: int, streams: int, until: float) -> int:
-    """Append in transactions whose id is taken long before; some are rolled back."""
-    chance = random.Random(writer)  # noqa: S311 - a repeatable order, no secret
-    names = [f"incoming/s{n}" for n in range(streams)]
-    kept = n = 0
-    async with connected(url) as connection:
-        inside = on_connection(ledger, connection)
-        while asyncio.get_running_loop().time() < until:
-            n += 1
-            chosen = chance.sample(names, k=min(streams, chance.randint(1, 3)))
-            undone = chance.random() < 0.2
-            try:
-                async with connection.transaction():
-                    await connection.execute("select pg_current_xact_id()")
-                    await asyncio.sleep(chance.random() * 0.05)
-                    given = [Part(s, (facts.message(f"{writer}.{n}"),)) for s in chosen]
-                    await append(inside, PERSON, *given)
-                    await asyncio.sleep(chance.random() * 0.01)
-                    _undo(undone=undone)
-                kept += len(chosen)
-            except _UndoneError:
-                pass
-    return kept
-
-
-def _undo(*, undone: bool) -> None:
-    if undone:
-        raise _UndoneError
-
-
-async def _follow(ledger: Ledger, writers: asyncio.Future[list[int]]) -> list[Stored]:
-    """Read as the relay does, while the writers write and then to the end."""
-    seen: list[Stored] = []
-    mark = (0, 0)
-    while True:
-        finished = writers.done()
-        batch = await read_since(ledger, mark, TYPES, 50)
-        seen.extend(batch)
-        if batch:
-            mark = (batch[-1].order_key, batch[-1].pos)
-        elif finished:
-            return seen
-        else:
-            await asyncio.sleep(0.001)
-
-
-@pytest.mark.parametrize("streams", [1, 12])
-async def test_a_reader_below_the_horizon_misses_nothing_and_keeps_every_order(
-    url: str, ledger: Ledger, streams: int
-) -> None:
-    """Under random writers whose transactions begin early, end late, or are undone."""
-    until = asyncio.get_running_loop().time() + SECONDS
-    writers = asyncio.gather(*(_write(url, ledger, n, streams, until) for n in range(WRITERS)))
-
-    seen = await _follow(ledger, writers)
-
-    assert len(seen) == sum(await writers) > 100
-    marks = [(event.order_key, event.pos) for event in seen]
-    assert marks == sorted(set(marks))
-    for n in range(streams):
-        stream = f"incoming/s{n}"
-        told = [event.version for event in seen if event.stream == stream]
-        assert told == list(range(1, (await read_head(ledger, stream)).version + 1))
-    assert (await verify(ledger)).problems == ()
+async def told(ledger: Ledger, after: int, limit: int) -> list[Numbered]:
+    """Read what a follower of TYPES is told after a number."""
+    head = (await read_feed_head(ledger)).global_seq
+    read = await read_feed(ledger, after, TYPES, until=head, limit=limit)
+    numbered = [one for one in read if isinstance(one, Numbered)]
+    assert len(numbered) == len(read), "none is damaged"
+    return numbered
 
 
 async def test_an_event_above_an_open_transaction_is_not_told_yet(url: str, ledger: Ledger) -> None:
@@ -110,11 +44,13 @@ async def test_an_event_above_an_open_transaction_is_not_told_yet(url: str, ledg
         await transaction.start()
         await other.execute("select pg_current_xact_id()")
         await put(ledger, "incoming/s", facts.message("m1"))
-        before = await read_since(ledger, (0, 0), TYPES)
+        assert await sequence_once(ledger.pool) == 0
+        before = await told(ledger, 0, 500)
         await transaction.rollback()
 
     assert before == []
-    assert len(await read_since(ledger, (0, 0), TYPES)) == 1
+    assert await sequence_once(ledger.pool) == 1
+    assert len(await told(ledger, 0, 500)) == 1
 
 
 async def test_a_reader_is_told_its_types_only_and_so_many_at_once(ledger: Ledger) -> None:
@@ -122,11 +58,14 @@ async def test_a_reader_is_told_its_types_only_and_so_many_at_once(ledger: Ledge
     await put(ledger, "run/r", facts.accepted("r"), facts.stopped())
     await put(ledger, "incoming/s", *(facts.message(f"m{n}") for n in range(5)))
 
-    first = await read_since(ledger, (0, 0), TYPES, 4)
-    rest = await read_since(ledger, (first[-1].order_key, first[-1].pos), TYPES, 4)
+    assert await catch_up(ledger)
 
-    told = [f"{e.stream}@{e.version}" for e in (*first, *rest)]
-    assert told == ["run/r@2", *(f"incoming/s@{n}" for n in range(1, 6))]
+    first = await told(ledger, 0, 4)
+    rest = await told(ledger, first[-1].global_seq, 4)
+
+    places = [f"{e.stored.stream}@{e.stored.version}" for e in (*first, *rest)]
+    assert len(first) == 4
+    assert places == ["run/r@2", *(f"incoming/s@{n}" for n in range(1, 6))]
 
 
 async def test_a_mark_never_goes_back(ledger: Ledger) -> None:
