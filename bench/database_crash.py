@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import statistics
 import time
 from typing import TYPE_CHECKING
 
 import psutil
 
+from bench.measured import rounds_line
 from domain.errors import LegatoError
 from domain.events import MessageAccepted
 from domain.ids import incoming_stream
@@ -32,17 +31,7 @@ BEFORE = 200
 async def measure(cluster: Cluster, door: Door, rounds: int) -> dict[str, Value]:
     """Kill the database so many times; the supervisor starts it again."""
     taken = [await _once(cluster, door) for _ in range(rounds)]
-    median = statistics.median(taken)
-    return {
-        "figure": "database crash",
-        "engine": "legato",
-        "median": round(median, 2),
-        "rounds": [round(seconds, 2) for seconds in taken],
-        "limit": MOST_SECONDS,
-        "holds": max(taken) <= MOST_SECONDS,
-        "load": round(os.getloadavg()[0], 1),
-        "error": None,
-    }
+    return rounds_line("database crash", taken, MOST_SECONDS)
 
 
 async def _once(cluster: Cluster, door: Door) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import statistics
 import time
 from typing import TYPE_CHECKING
 
+from bench.measured import rounds_line
 from bench.stop import MODEL_CALL, begin
 from legato.embedded import read_state
 from workflows.calls import HEARTBEAT
@@ -30,16 +30,7 @@ BEFORE = 2.0
 async def measure(cluster: Cluster, door: Door, rounds: int) -> dict[str, Value]:
     """Kill the worker in a model call so many times; the supervisor starts another at once."""
     taken = [await _once(cluster, door) for _ in range(rounds)]
-    median = statistics.median(taken)
-    return {
-        "figure": "lost worker",
-        "engine": "legato",
-        "median": round(median, 2),
-        "rounds": [round(seconds, 2) for seconds in taken],
-        "limit": MOST_SECONDS,
-        "holds": max(taken) <= MOST_SECONDS,
-        "error": None,
-    }
+    return rounds_line("lost worker", taken, MOST_SECONDS)
 
 
 async def _once(cluster: Cluster, door: Door) -> float:

@@ -83,3 +83,17 @@ def ratio_line(
         "most": max(found, default=0.0),
         "rounds": found,
     }
+
+
+def rounds_line(figure: str, taken: Sequence[float], limit: float) -> dict[str, Value]:
+    """Sum up a figure in seconds that has a limit, which each round must keep."""
+    return {
+        "figure": figure,
+        "engine": "legato",
+        "median": round(statistics.median(taken), 2),
+        "rounds": [round(seconds, 2) for seconds in taken],
+        "limit": limit,
+        "holds": max(taken) <= limit,
+        "load": round(os.getloadavg()[0], 1),
+        "error": None,
+    }
