@@ -26,17 +26,6 @@ _CLIENTS = {
 """Where each provider's `open_model(name, key, idle)` is; importing the module takes seconds."""
 
 
-def preload() -> None:
-    """Import the SDKs of OpenAI and Anthropic and the price list: seconds, so in a thread."""
-    for module in sorted({_CLIENTS[Provider.ANTHROPIC], _CLIENTS[Provider.OPENAI]}):
-        import_module(module)
-
-
-async def load_in_thread() -> None:
-    """Run `preload` in a thread."""
-    await asyncio.to_thread(preload)
-
-
 async def ready(name: ModelName) -> None:
     """Import the SDK that a model is asked by, so that a request goes out at once."""
     if name.provider in _CLIENTS:

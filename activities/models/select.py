@@ -71,11 +71,6 @@ def model_problem(name: str, secret: Secret) -> LegatoError | None:
     return None
 
 
-def native_key(name: str) -> str:
-    """Name whose native bytes a model takes back; bytes under another key are dropped."""
-    return parse_model(name).key
-
-
 def _without_spec() -> LegatoError:
     return refused(
         "model_unknown",

@@ -169,12 +169,3 @@ def model_key(name: ModelName, secret: Secret) -> str:
             next=f"use an https:// address, or unset {' and '.join(variables)}",
         )
     return found
-
-
-def name_problem(text: str, secret: Secret) -> LegatoError | None:
-    """Tell what keeps a model from being used, as far as its name and key show it."""
-    try:
-        model_key(parse_model(text), secret)
-    except LegatoError as error:
-        return error
-    return None

@@ -85,15 +85,6 @@ def parse_pipeline(spec: str) -> tuple[PipelineStep, ...]:
     return steps
 
 
-def pipeline_problem(spec: str) -> LegatoError | None:
-    """Tell everything that keeps a pipeline from being played."""
-    try:
-        parse_pipeline(spec)
-    except LegatoError as error:
-        return error
-    return None
-
-
 def _problem(item: dict[str, Any]) -> str:
     number, *rest = item["loc"] or ("",)
     place = f"step {number}" + "".join(f", {part}" for part in rest) if number != "" else "it"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from activities.models.select import model_for, native_key
+from activities.models.select import model_for
 from domain.runs.conversation import AssistantMessage, CallRequest, Native, ToolMessage
+from domain.runs.model_name import parse_model
 from tests.support.model_requests import (
     HELLO,
     Heard,
@@ -165,7 +166,7 @@ async def test_native_thinking_returns_to_its_own_model_only(
     first = await answer_to(model, request_of(tools=("look", "find")))
     results = (result_of(first, 0, "A"), result_of(first, 1, "B"))
     assert first.native is not None
-    assert first.native.key == native_key(name)
+    assert first.native.key == parse_model(name).key
 
     foreign = Native(key="anthropic:another", data=first.native.data)
     await answer_to(model, request_of(HELLO, said(first), *results))
@@ -184,7 +185,7 @@ async def test_native_bytes_that_cannot_be_read_are_left_out(
     model: Model, name: str, server: ModelServer
 ) -> None:
     call = CallRequest(position=0, provider_id="odd id/1", name="look", arguments='{"path": "a"}')
-    broken = Native(key=native_key(name), data="bm90IGpzb24=")
+    broken = Native(key=parse_model(name).key, data="bm90IGpzb24=")
     message = AssistantMessage(text="So.", calls=(call,), native=broken)
     result = ToolMessage(provider_id="odd id/1", name="look", text="A", failed=False)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from activities.models.prices import reserve
-from activities.models.select import model_for, model_problem, models, native_key
+from activities.models.select import model_for, model_problem, models
 from domain.errors import LegatoError
 from domain.runs.model_name import ModelName, Provider, model_key, parse_model
 
@@ -117,7 +117,7 @@ def test_a_key_goes_in_clear_text_to_this_machine_only() -> None:
 
 def test_native_bytes_belong_to_provider_model_and_address() -> None:
     keys = [
-        native_key(name)
+        parse_model(name).key
         for name in ("openai:m", "openai:n", "anthropic:m", "openai:m@https://h", "https://h#m")
     ]
 

@@ -17,7 +17,6 @@ from domain.runs.pipeline import (
     OnFailure,
     PipelineStep,
     parse_pipeline,
-    pipeline_problem,
     play_pipeline,
 )
 from tests.support.model_requests import (
@@ -121,9 +120,10 @@ async def test_steps_that_are_no_longer_shown_are_refused() -> None:
     ],
 )
 def test_a_bad_pipeline_lists_everything_wrong_at_once(spec: str, says: list[str]) -> None:
-    problem = pipeline_problem(spec)
+    with pytest.raises(LegatoError) as caught:
+        parse_pipeline(spec)
+    problem = caught.value
 
-    assert problem is not None
     assert problem.code == "pipeline_invalid"
     assert [text for text in says if text not in problem.message] == []
     with pytest.raises(LegatoError, match="pipeline_invalid"):
@@ -131,7 +131,7 @@ def test_a_bad_pipeline_lists_everything_wrong_at_once(spec: str, says: list[str
 
 
 def test_a_good_pipeline_has_no_problem() -> None:
-    assert pipeline_problem(THREE) is None
+    assert parse_pipeline(THREE)
 
 
 STEPS = st.lists(
