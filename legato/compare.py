@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from domain.events import RunReconciled
 from domain.ids import run_stream
@@ -14,6 +14,7 @@ from domain.runs.run import fold
 from domain.runs.steps import Written
 from ledger.reads import read_stream
 from legato.histories import reported
+from legato.seen import is_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ Result = Literal["checked", "mismatch", "history_gone"]
 class Told:
     """What the histories of a run's Temporal runs say: results in order, activities by run.
 
-    `gone` are the Temporal runs whose history is kept no longer.
+    `gone` are the Temporal runs of which no history is kept.
     """
 
     results: list[tuple[str, Written]] = field(default_factory=list[tuple[str, "Written"]])
@@ -113,7 +114,7 @@ async def _read(client: Client, workflow_id: str, temporal_run: str, told: Told)
             if written is not None and written.last:
                 told.results.append((f"event {event.event_id} of {temporal_run}", written))
     except RPCError as exc:
-        if exc.status is not RPCStatusCode.NOT_FOUND or "namespace" in exc.message.lower():
+        if not is_unknown(exc):
             raise
         told.gone.append(temporal_run)
         return

@@ -63,6 +63,11 @@ async def see(
     return Seen(state, described.run_id, version=known[described.run_id][1])
 
 
+def is_unknown(exc: RPCError) -> bool:
+    """Tell whether Temporal says that it has no such workflow, or never could: a wrong id."""
+    return exc.status in _ABSENT and "namespace" not in exc.message.lower()
+
+
 def _is_at_work(described: WorkflowExecutionDescription) -> bool:
     """Tell whether an activity or the workflow's task is under way, or waits for a worker."""
     raw = described.raw_description
@@ -73,7 +78,7 @@ async def _described(client: Client, workflow_id: str) -> WorkflowExecutionDescr
     try:
         return await client.get_workflow_handle(workflow_id).describe()
     except RPCError as exc:
-        if exc.status not in _ABSENT or "namespace" in exc.message.lower():
+        if not is_unknown(exc):
             raise
         return None
 

@@ -66,7 +66,8 @@ async def check_temporal(
         runs = await list_streams(ledger, "run", limit=ALL)
         compared = await _each(client, ledger, [one.removeprefix("run/") for one in runs])
     except (LegatoError, RPCError, TimeoutError) as exc:
-        told.why_not = f"Temporal does not answer ({type(exc).__name__})"
+        why = exc.status.name.lower() if isinstance(exc, RPCError) else type(exc).__name__
+        told.why_not = f"Temporal does not answer ({why})"
         what = f"{told.why_not}: {len(runs)} runs were not compared with it"
         verified.tell("temporal", 0, what, ALONE)
         return

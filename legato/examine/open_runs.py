@@ -27,7 +27,7 @@ from domain.runs.reconcile import (
 )
 from domain.runs.recorded import facts_of
 from domain.runs.run import SLOT, fold
-from ledger.feed import Numbered, read_feed_head, read_feed, read_mark
+from ledger.feed import Numbered, read_feed, read_feed_head, read_mark
 from ledger.parked import read_parked
 from ledger.reads import clock, list_streams
 from ledger.sequence import catch_up

@@ -166,11 +166,18 @@ def test_a_stop_ends_the_change_at_once_and_undoes_it(folder: Path) -> None:
     assert count(folder) == 0
 
 
+def is_sql(process: psutil.Process) -> bool:
+    """Tell whether a process is the one that runs SQL; one that has ended is none."""
+    try:
+        return "activities.tools.sqlite_child" in " ".join(process.cmdline())
+    except (psutil.ZombieProcess, psutil.NoSuchProcess):
+        return False
+
+
 def test_a_killed_sql_process_is_an_error_that_changed_nothing(folder: Path) -> None:
     thread, outcomes = in_thread(folder, threading.Event())
-    for child in psutil.Process().children():
-        if "activities.tools.sqlite_child" in " ".join(child.cmdline()):
-            child.kill()
+    (child,) = [one for one in psutil.Process().children() if is_sql(one)]
+    child.kill()
     thread.join(10)
     assert (outcomes[0].tag, outcomes[0].code) == (Tag.ERROR, "sql_crashed")
     assert count(folder) == 0

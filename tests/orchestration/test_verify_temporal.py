@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +18,8 @@ from ledger.watch import say_reconciled
 from legato.compare import Compared, compare
 from legato.seen import see
 from legato.verify_temporal import InTemporal, check_temporal
-from tests.support.ledger import connected
+from tests.support import facts
+from tests.support.ledger import begin_run, connected
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -97,6 +99,27 @@ async def test_what_a_history_lacks_is_temporals_memory_and_not_a_mismatch(serve
     assert found.result == "history_gone"
     assert found.place is not None
     assert "which no history holds" in found.place.what
+
+
+async def test_a_run_id_that_temporal_refuses_hides_no_other_run(served: Rig) -> None:
+    """Its history is gone, which is no reason to compare nothing."""
+    run_id = str(uuid.uuid4())
+    await begin_run(served.ledger, run_id, facts.attached())
+    good = await completed(served)
+
+    assert (await compared(served, run_id)).result == "history_gone"
+    told = await told_of(served)
+
+    assert (told.compared, told.why_not) == (True, "")
+    assert told.now >= 1
+    assert (await compared(served, good)).result == "checked"
+
+
+async def told_of(rig: Rig) -> InTemporal:
+    """Verify the ledger with Temporal, and tell what was compared."""
+    told, at = InTemporal(), (rig.stack.temporal_address, rig.stack.temporal_namespace)
+    await verify(rig.ledger, partial(check_temporal, ledger=rig.ledger, at=at, told=told))
+    return told
 
 
 @pytest.mark.timeout(300)
