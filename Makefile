@@ -8,7 +8,7 @@ CODE := domain ledger workflows activities workers legato
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup confinement demo check format test docs histories slow soak bench lock build clean
+.PHONY: help setup confinement demo check mypy pyright format test docs histories slow soak bench lock build clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -42,9 +42,11 @@ demo: setup ## Run Review+Fix on a small repository, killing the worker twice
 check: setup ## Formatting, lint, types, import directions
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
-	$(BIN)/python -m mypy
-	$(BIN)/python -m pyright
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync mypy pyright
+
+mypy pyright: setup
+	$(BIN)/python -m $@
 
 format: setup ## Format the code and apply the safe fixes
 	$(BIN)/python -m ruff format .

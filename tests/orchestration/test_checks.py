@@ -43,6 +43,7 @@ async def test_a_check_that_cannot_run_ends_the_run_without_a_repair(
     assert [turn.origin for turn in await served.of(run_id, TurnStarted)] == ["item"]
 
 
+@pytest.mark.slow
 async def test_a_stop_ends_a_check_whose_worker_died(rig: Rig) -> None:
     worker = rig.start_worker()
     run_id = await rig.launch(

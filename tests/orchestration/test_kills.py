@@ -126,6 +126,7 @@ async def all_killed(cluster: Stack, folder: Path, points: Sequence[str]) -> Non
     await asyncio.gather(*(one(n, point) for n, point in enumerate(points)))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_a_kill_in_model_call_effect_record_or_check_loses_and_repeats_nothing(
     cluster: Stack, tmp_path: Path

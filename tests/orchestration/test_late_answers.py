@@ -41,6 +41,7 @@ async def test_an_answer_after_the_end_is_kept_for_its_usage(served: Rig) -> Non
     assert (await served.run(run_id)).status == "lost"
 
 
+@pytest.mark.slow
 async def test_requests_that_are_lost_with_their_workers_end_the_run(rig: Rig) -> None:
     worker = rig.start_worker()
     run_id = await rig.launch(model=rig.script("steps: [{text: never, delay_seconds: 60}]"))

@@ -96,6 +96,7 @@ async def test_a_viewer_who_comes_back_gets_exactly_what_it_missed(
     assert await rig.ledger.pool.fetchval("select count(*) from live.piece") == 0
 
 
+@pytest.mark.slow
 async def test_a_response_that_was_lost_with_its_worker_begins_anew_for_the_viewer(
     rig: Rig, server: ModelServer, api: ServedApi
 ) -> None:

@@ -69,6 +69,7 @@ async def test_a_quota_that_comes_back_after_the_runs_limit_ends_it_and_says_whe
     assert server.calls == 2
 
 
+@pytest.mark.slow
 async def test_two_workers_together_keep_the_rate_of_a_model(rig: Rig, server: ModelServer) -> None:
     """Ten runs, two processes, one credential; a second is left for what a first request takes."""
     model = server.name_of("openai")

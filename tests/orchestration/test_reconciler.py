@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from typing import TYPE_CHECKING
 
+import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import WorkflowExecutionStatus
@@ -63,6 +64,7 @@ async def reconciled(rig: Rig, run_id: str) -> RunReconciled:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.slow
 async def test_a_run_terminated_in_temporal_is_lost_and_what_waits_takes_its_place(
     watched: Rig,
 ) -> None:

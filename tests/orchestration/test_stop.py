@@ -133,6 +133,7 @@ async def test_a_stop_is_accepted_without_a_worker_and_carried_out_by_the_next(r
     assert run.ordinal == 0
 
 
+@pytest.mark.slow
 async def test_a_stop_after_the_worker_of_a_command_died_ends_the_command_and_asks_nobody(
     rig: Rig,
 ) -> None:
@@ -152,6 +153,7 @@ async def test_a_stop_after_the_worker_of_a_command_died_ends_the_command_and_as
     assert (call.outcome.tag, call.outcome.code) == (Tag.ERROR, "stopped")
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_shut_down_is_not_a_stop(rig: Rig) -> None:
     script = "steps: [{text: slowly does it, delay_seconds: 9}]"
     first = rig.start_worker()

@@ -122,6 +122,7 @@ async def told_of(rig: Rig) -> InTemporal:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_what_was_compared_when_a_run_ended_counts_once_its_history_is_gone(
     served: Rig,
