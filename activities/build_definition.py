@@ -77,6 +77,7 @@ def _defined(built: Built, bundle: bytes, confinement: str) -> RunDefined:
         items=built.items,
         confinement=confinement,
         notes=built.notes,
+        step=built.step,
     )
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from activities.models.prices import reserve
 from activities.skills import read_skills
+from activities.step_files import read_step_file
 from domain.agents.request import Sources
 from domain.tools.registry import Registry
 
 if TYPE_CHECKING:
     from domain.agents.definition import Skill
+    from domain.agents.imported.step_file import StepFile
     from domain.agents.request import AgentRequest
 
 
@@ -34,7 +36,8 @@ async def read_sources(place: Place, request: AgentRequest) -> Sources:
 def _read(place: Place, request: AgentRequest) -> Sources:
     problem = place.model_problem(request.model)
     problem = problem or place.model_problem(request.fallback)
-    skills, skill_problems = _skills(request)
+    steps, steps_problem = read_step_file(request.step_file) if request.step_file else (None, "")
+    skills, skill_problems = _skills(request, steps)
     return Sources(
         registry=place.registry,
         skills=skills,
@@ -42,12 +45,16 @@ def _read(place: Place, request: AgentRequest) -> Sources:
         model_problem=problem,
         prices_known=bool(problem) or _price_is_known(request),
         confinement=place.confinement,
+        steps=steps,
+        steps_problem=steps_problem,
     )
 
 
-def _skills(request: AgentRequest) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
-    """Read the workspace's skills only where some are asked for by name."""
-    if not request.skills or not request.workspace:
+def _skills(
+    request: AgentRequest, steps: StepFile | None
+) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
+    """Read the workspace's skills only where some may be asked for by name."""
+    if not (request.skills or steps) or not request.workspace:
         return (), ()
     return read_skills(request.workspace)
 

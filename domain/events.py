@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias, cast, get_args
 from pydantic import Field, TypeAdapter, ValidationError
 
 from domain.agents.definition import RuntimeConfig
+from domain.agents.imported.loss import FieldReport
 from domain.asked_events import Asked, Entry, RunAccepted, RunJoined, RunQueued
 from domain.budget_events import BudgetRaised, BudgetSpent, BudgetWarned
 from domain.codec import Json, canonical, decode_object
@@ -39,7 +40,10 @@ class RunAttached(Event):
 
 
 class RunDefined(Event):
-    """The agent was built: `bundle` is the stored definition's blob, `items` the sequence."""
+    """The agent was built: `bundle` is the stored definition's blob, `items` the sequence.
+
+    `step` says what became of each field of the saved plan step that it was built from.
+    """
 
     type: Literal["run.defined"] = "run.defined"
     fingerprint: str
@@ -48,6 +52,7 @@ class RunDefined(Event):
     items: tuple[Item, ...]
     confinement: str
     notes: tuple[str, ...] = ()
+    step: tuple[FieldReport, ...] = ()
 
 
 class RunRefused(Event):

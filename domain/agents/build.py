@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from domain.agents.definition import AgentDefinition, RuntimeConfig, defined_tool
+from domain.agents.imported.apply_step import with_step
+from domain.agents.imported.loss import FieldReport, bounded
 from domain.agents.profile import Profile, may_have
 from domain.agents.reach import outside, skills_of, surface_of
 from domain.agents.refusals import (
@@ -27,12 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Built:
-    """A whole agent: what it is, what it runs with, its sequence, and what to tell of it."""
+    """A whole agent: what it is, what it runs with, its sequence, and what to tell of it.
+
+    `step` says what became of each field of the saved step that it was built from.
+    """
 
     definition: AgentDefinition
     runtime: RuntimeConfig
     items: tuple[Item, ...]
     notes: tuple[str, ...]
+    step: tuple[FieldReport, ...] = ()
 
 
 def build_definition(request: AgentRequest, sources: Sources) -> Built:
@@ -48,9 +54,12 @@ def build_definition(request: AgentRequest, sources: Sources) -> Built:
                 *request_problems(request, sources),
             ]
         )
+    applied = with_step(role, request, sources)
+    request = applied.request
     definition = _definition(role, request, sources)
     items = request.items or role.items(request)
     found = [
+        *applied.problems,
         *request_problems(request, sources),
         *role_problems(role, request, sources),
         *tool_problems(role, request, definition, sources),
@@ -61,7 +70,8 @@ def build_definition(request: AgentRequest, sources: Sources) -> Built:
     if found:
         raise _refused(found)
     runtime = _runtime(role, request)
-    return Built(definition, runtime, items, _notes(role, request, definition, sources))
+    notes = _notes(role, request, definition, sources)
+    return Built(definition, runtime, items, notes, bounded(applied.rows))
 
 
 def _refused(found: list[str]) -> Exception:

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from domain.agents.definition import AgentDefinition, Skill
     from domain.agents.request import AgentRequest, Sources
 
+_ADDED = ("plugin:", "mcp:")
+"""Where tools come from that a role may have without naming them."""
+
 
 def surface_of(role: Role, specs: Mapping[str, ToolSpec]) -> frozenset[str]:
     """Name the tools that a role may have, whether or not they are registered."""
-    plugged = (n for n, spec in specs.items() if role.plugins and spec.source.startswith("plugin:"))
-    return frozenset(role.surface).union(plugged)
+    added = (n for n, spec in specs.items() if role.plugins and spec.source.startswith(_ADDED))
+    return frozenset(role.surface).union(added)
 
 
 def skills_of(role: Role, request: AgentRequest, sources: Sources) -> tuple[Skill, ...]:

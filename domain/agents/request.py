@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from domain.agents.definition import MOST_WAIT, Skill
+from domain.agents.imported.step_file import StepFile
 from domain.agents.profile import Profile
 from domain.runs.budget import Budget
 from domain.runs.conversation import Frozen
@@ -22,6 +23,8 @@ class AgentRequest(Frozen):
     role's surface, () none. `skills` None takes the role's own, () none, names add those of
     the workspace to the role's own. `model` is a name that `docs/models.md` lists; a role without
     a model leaves it "". `max_wait` is how many seconds a step may wait for its capacity.
+    `step_file` is the absolute path of a file of saved plan steps, "" for none, and `step` the id
+    of the one that the agent is built from, "" for the only one.
     """
 
     role: str
@@ -43,6 +46,8 @@ class AgentRequest(Frozen):
     network: bool = False
     fallback: str = ""
     max_wait: float = Field(default=MOST_WAIT, ge=0)
+    step_file: str = ""
+    step: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,9 @@ class Sources:
     `skills` are those of the workspace, `skill_problems` what is wrong with their files.
     `prices_known` tells whether the request's model has a price; `model_problem` is why
     the model's name cannot be used, "" where it can; `confinement` is the level of the
-    machine that the run works on, "" where the build does not ask.
+    machine that the run works on, "" where the build does not ask. `steps` is the file of
+    saved plan steps that the request names, None where it names none or `steps_problem` tells
+    why it could not be read.
     """
 
     registry: Registry
@@ -61,3 +68,5 @@ class Sources:
     prices_known: bool = True
     model_problem: str = ""
     confinement: str = ""
+    steps: StepFile | None = None
+    steps_problem: str = ""

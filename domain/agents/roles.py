@@ -16,6 +16,7 @@ from domain.runs.sequence import CommandCheck, Item
 
 REVIEW_FIX = "review-fix"
 GENERIC = "generic"
+PLAN_STEP = "plan-step"
 SPECIALIST_REVIEWER = "specialist-reviewer"
 CHECK_AND_FIX = "check-and-fix"
 
@@ -24,6 +25,8 @@ CHANGE = ("write_file", "edit_file", "delete_file")
 RUN = ("shell",)
 ASK_DATABASE = ("query_workflow_db", "describe_workflow_db")
 CHANGE_DATABASE = ("mutate_workflow_db",)
+STORES = (*ASK_DATABASE, *CHANGE_DATABASE)
+"""The tools of a workspace's stores: a plan step has them by its profile, whatever it names."""
 FILE_FINDINGS = ("record_finding", "list_findings")
 CLOSE_FINDINGS = ("claim_findings", "write_receipt")
 ASK_PEOPLE = ("ask_human",)
@@ -37,7 +40,8 @@ class Role:
     work where a person can answer (they stay in the definition; the turn policy hides
     them), `required` those without which the role is refused, `plugins` whether tools that
     plug-ins brought belong to it too. `items` makes its sequence from a request, `pipeline`
-    the declared pipeline (JSON) of a role without a model, "" for others.
+    the declared pipeline (JSON) of a role without a model, "" for others. `takes_steps` tells
+    whether it may be launched from a saved plan step.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Role:
     needs_model: bool = True
     needs_checks: bool = False
     needs_workspace: bool = False
+    takes_steps: bool = False
     pipeline: Callable[[AgentRequest], str] = lambda _request: ""
 
 
@@ -131,6 +136,18 @@ _ROWS = (
         items=_message_only,
         pinned=(*LOOK, *CHANGE, *RUN),
         plugins=True,
+    ),
+    Role(
+        name=PLAN_STEP,
+        summary="does one step of a plan, with the tools and skills that were saved for it",
+        default_profile=Profile.WRITER,
+        instructions=text.PLAN_STEP,
+        surface=(*LOOK, *CHANGE, *RUN, *STORES, *ASK_PEOPLE),
+        attended_tools=ASK_PEOPLE,
+        items=_message_only,
+        pinned=(*LOOK, *CHANGE, *RUN),
+        plugins=True,
+        takes_steps=True,
     ),
     Role(
         name=SPECIALIST_REVIEWER,

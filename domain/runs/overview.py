@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from domain.agents.imported.loss import FieldReport
 from domain.events import (
     CallSettled,
     Decision,
@@ -48,6 +49,8 @@ class Identity:
     `workspace` and its path are "" for a run without one. `n` counts the slot's holders, 0
     for a run that has not held it; `decision` is what was decided when it came, `holder` the
     run that held the slot then, "" for none; `request_ids` are those that became this run.
+    `step_file` and `step_id` name the saved plan step that it was built from, "" for none, and
+    `step_report` what became of each field of it.
     """
 
     run_id: str
@@ -69,6 +72,9 @@ class Identity:
     confinement: str
     attended: bool
     notes: tuple[str, ...]
+    step_file: str
+    step_id: str
+    step_report: tuple[FieldReport, ...]
 
 
 @dataclass(frozen=True)
@@ -222,7 +228,9 @@ class Overview:
             *(self.identity, self.state, self.stuck, self.place),
             *(self.waits, self.work, self.cost),
         )
-        return {name: value for part in parts for name, value in asdict(part).items()}
+        report = [row.model_dump(mode="json") for row in self.identity.step_report]
+        flat = {name: value for part in parts for name, value in asdict(part).items()}
+        return {**flat, "step_report": report}
 
 
 def overview(events: Sequence[Recorded]) -> Overview | None:
@@ -305,6 +313,9 @@ def _identity(run: Run, accepted: Asked) -> Identity:
         confinement="" if defined is None else defined.confinement,
         attended=accepted.request.attended,
         notes=() if defined is None else defined.notes,
+        step_file=accepted.request.step_file,
+        step_id=accepted.request.step,
+        step_report=() if defined is None else defined.step,
     )
 
 

@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("replay", "Replay a run's Temporal histories and fold its events anew"),
     "review-fix": ("review_fix", "Review and repair your repository on a branch of its own"),
     "demo": ("demo", "Review+Fix on a small repository, its worker killed twice"),
+    "import": ("importing", "Bring saved steps and agents of other programs over"),
     "roles": ("roles", "The agents that there are"),
 }
 """Each command with its module in this package and what its line in the help says."""

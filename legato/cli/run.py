@@ -8,7 +8,7 @@ import click
 
 from domain.agents.profile import Profile
 from domain.agents.request import AgentRequest
-from domain.agents.roles import CHECK_AND_FIX
+from domain.agents.roles import CHECK_AND_FIX, PLAN_STEP, ROLES
 from domain.events import OnCollision
 from domain.runs.slots import check_scope
 from legato.cli.check_and_fix import showing_changes
@@ -17,6 +17,7 @@ from legato.cli.follow import start
 from legato.cli.limits import Limits, budget_of, limit_options
 from legato.door import Place, new_id
 from legato.paths import absolute, absolute_model
+from legato.plan_steps import named_step, with_saved
 from legato.workspaces import placed
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ SLOT_HELP = "Only one run at a time holds the slot NAME of this agent in this wo
 COLLISION_HELP = (
     "Where the slot is taken: wait in line, become one run with others that wait, stop the "
     "holder and come next, or do not run."
+)
+STEP_HELP = (
+    "The saved plan step that it does, as older programs kept it in step_config.json; FILE may "
+    "be the workflow's folder, #STEP may be left out where there is one. AGENT may be left out."
 )
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
 
@@ -44,6 +49,7 @@ class RunOptions(Limits):
     checks: tuple[str, ...]
     fixers: tuple[str, ...]
     skills: tuple[str, ...]
+    step_config: str
     slot: str
     on_collision: str
     unattended: bool
@@ -62,6 +68,7 @@ class RunOptions(Limits):
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="A command that must pass.")
 @click.option("--fixer", "fixers", multiple=True, metavar="CMD", help="A command that repairs.")
 @click.option("--skill", "skills", multiple=True, metavar="NAME", help=SKILL_HELP)
+@click.option("--step-config", default="", metavar="FILE#STEP", help=STEP_HELP)
 @limit_options
 @click.option("--slot", default="", metavar="NAME", help=SLOT_HELP)
 @click.option(
@@ -82,9 +89,11 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
     it is answered), 6 stopped, 130 after Ctrl-C (the run goes on).
     """
     profile = given["profile"]
+    agent, message = _asked(given)
+    step_file, step = named_step(given["step_config"]) if given["step_config"] else ("", "")
     request = AgentRequest(
-        role=given["agent"],
-        message=given["message"],
+        role=agent,
+        message=message,
         model=absolute_model(given["model"]),
         fallback=absolute_model(given["fallback"]),
         profile=None if profile is None else Profile(profile),
@@ -96,8 +105,10 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
         max_wait=given["max_wait"],
+        step_file=step_file,
+        step=step,
     )
-    request, why = placed(call.settings(), request)
+    request, why = placed(call.settings(), with_saved(request))
     for line in why:
         call.progress(line)
     run_id = new_id()
@@ -108,3 +119,11 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         return start(call, request, run_id=run_id, place=place, detach=given["detach"])
     with showing_changes(call.settings().home, request, run_id) as ending:
         return start(call, request, run_id=run_id, place=place, ending=ending)
+
+
+def _asked(given: RunOptions) -> tuple[str, str]:
+    """Tell the agent and its message: with a saved step the only argument is the message."""
+    agent, message = given["agent"], given["message"]
+    if given["step_config"] and not message and agent not in ROLES:
+        return PLAN_STEP, agent
+    return agent, message

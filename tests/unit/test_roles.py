@@ -41,6 +41,11 @@ TABLE = {
         EVERYWHERE | WRITING | {"ask_human"},
         [("message", "message")],
     ),
+    "plan-step": (
+        Profile.WRITER,
+        EVERYWHERE | WRITING | {"ask_human"},
+        [("message", "message")],
+    ),
     "specialist-reviewer": (Profile.READER, EVERYWHERE | FILING, [("message", "message")]),
     "check-and-fix": (
         Profile.WRITER,

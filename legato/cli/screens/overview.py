@@ -9,6 +9,7 @@ from rich.text import Text
 
 from domain.runs.recorded import short
 from domain.words import counted
+from legato.cli.screens.loss import report_text
 from legato.cli.screens.stack import facts
 from legato.cli.screens.timeline import timeline_screen
 from legato.cli.spelling import spelled
@@ -159,4 +160,6 @@ def _identity(seen: Overview, profile: str) -> list[tuple[str, str]]:
             f"{what.resumes}, whose finished items are left out" if what.resumes else "",
         ),
         ("notes", "\n".join(what.notes)),
+        ("saved step", f"{what.step_file}#{what.step_id}" if what.step_file else ""),
+        ("", report_text(what.step_report)),
     ]

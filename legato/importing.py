@@ -1,0 +1,166 @@
+"""Brings what other programs saved over to Legato's own files, and never over other content."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from domain.agents.imported.loss import Became, FieldReport
+from domain.agents.imported.upgrade import upgraded
+from domain.errors import LegatoError, problems, refused
+from legato.plan_steps import IN_WORKFLOW, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kind: TypeAlias = Literal["steps"]
+KINDS: tuple[Kind, ...] = ("steps",)
+
+
+@dataclass(frozen=True)
+class Brought:
+    """One step or agent: its name in reports, what became of it, and of each of its fields."""
+
+    name: str
+    kept: bool
+    rows: tuple[FieldReport, ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file to be written."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True)
+class Import:
+    """What was read from one source: its parts, what is to be written, what is wrong with it."""
+
+    kind: Kind
+    source: Path
+    parts: tuple[Brought, ...]
+    targets: tuple[Target, ...]
+    rows: tuple[FieldReport, ...] = ()
+
+    @property
+    def every(self) -> tuple[FieldReport, ...]:
+        """Every row of the report."""
+        return (*self.rows, *(row for part in self.parts for row in part.rows))
+
+    @property
+    def refused(self) -> int:
+        """Count what is refused: parts that are not brought over, and what the file lacks."""
+        whole = sum(row.became is Became.REFUSED for row in self.rows)
+        return whole + sum(not part.kept for part in self.parts)
+
+    @property
+    def for_people(self) -> int:
+        """Count the cases that a person should decide."""
+        return sum(row.person for row in self.every)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Count the fields by what became of them."""
+        found = Counter(row.became.value for row in self.every)
+        return {one.value: found[one.value] for one in Became}
+
+
+def read_import(path: Path, to: Path | None) -> Import:
+    """Read a source; `to` is where its files go, None for their usual place.
+
+    Raises `step_file_unreadable`.
+    """
+    source = path.joinpath(*IN_WORKFLOW) if path.is_dir() else path
+    return _steps(source, to)
+
+
+def _steps(source: Path, to: Path | None) -> Import:
+    made = upgraded(read_text(source))
+    target = to or source.with_name(f"{source.stem}.legato.json")
+    parts = tuple(Brought(one.name, one.step is not None, one.rows) for one in made.steps)
+    wrong = any(row.became is Became.REFUSED for row in made.file.rows) and not parts
+    targets = () if wrong else (Target(target, made.text),)
+    return Import("steps", source, parts, targets, made.file.rows)
+
+
+def write_import(made: Import, *, overwrite: bool) -> tuple[Path, ...]:
+    """Write the targets; raises `import_target_taken` and `import_not_written`.
+
+    A file that holds the same already stays as it is; where one holds something else, nothing
+    is written, unless `overwrite`.
+    """
+    taken = [one.path for one in made.targets if _differs(one)]
+    if taken and not overwrite:
+        raise problems(
+            "import_target_taken",
+            "files with other content are in the way, and nothing was written",
+            [str(path) for path in taken],
+            next="look at them, then name another place with --to or write over them with "
+            "--overwrite",
+        )
+    _refuse_own_source(made)
+    for one in made.targets:
+        _write(one)
+    return tuple(one.path for one in made.targets)
+
+
+def _differs(target: Target) -> bool:
+    try:
+        return target.path.read_text(encoding="utf-8") != target.text
+    except FileNotFoundError:
+        return False
+    except (OSError, UnicodeDecodeError):
+        return True
+
+
+def _refuse_own_source(made: Import) -> None:
+    own = [one.path for one in made.targets if one.path.resolve() == made.source.resolve()]
+    if own:
+        raise refused(
+            "import_target_taken",
+            f"{own[0]} is what is imported, and stays as it is",
+            next="name another place with --to",
+        )
+
+
+def _write(target: Target) -> None:
+    """Write a file whole or not at all."""
+    draft = target.path.with_name(f".{target.path.name}.{os.getpid()}")
+    try:
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(target.text, encoding="utf-8")
+        draft.replace(target.path)
+    except OSError as exc:
+        draft.unlink(missing_ok=True)
+        raise LegatoError(
+            "import_not_written",
+            f"{target.path} cannot be written",
+            cause=exc.strerror or type(exc).__name__,
+            next="name a place that you can write to with --to",
+        ) from None
+
+
+def report_json(made: Import, written: Sequence[Path]) -> dict[str, object]:
+    """Give the whole loss report as one document."""
+    return {
+        "source": str(made.source),
+        "kind": made.kind,
+        "written": [str(path) for path in written],
+        "counts": made.counts,
+        "refused": made.refused,
+        "for_people": made.for_people,
+        "file": _dumped(made.rows),
+        "parts": [
+            {"name": part.name, "kept": part.kept, "rows": _dumped(part.rows)}
+            for part in made.parts
+        ],
+    }
+
+
+def _dumped(rows: Sequence[FieldReport]) -> list[dict[str, object]]:
+    return [row.model_dump(mode="json") for row in rows]

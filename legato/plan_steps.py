@@ -1,0 +1,90 @@
+"""What a launch must know of a saved plan step before a worker builds it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from domain.agents.imported.loss import problems_of
+from domain.agents.imported.step_config import Asked, translate
+from domain.agents.imported.step_file import MOST_BYTES, StepFile, find_entry, read_steps
+from domain.agents.roles import ROLES
+from domain.errors import problems, refused
+from legato.paths import absolute
+
+if TYPE_CHECKING:
+    from domain.agents.request import AgentRequest
+
+IN_WORKFLOW = ("planning", "step_config.json")
+"""Where a workflow's folder keeps the file."""
+
+
+def named_step(text: str) -> tuple[str, str]:
+    """Take `FILE#STEP` apart: the file as it is found from everywhere, and the step's id.
+
+    FILE may be a workflow's folder. A file whose own name holds `#` is found too.
+    """
+    path, step = text, ""
+    if not Path(text).exists():
+        head, mark, tail = text.rpartition("#")
+        path, step = (head, tail) if mark else (text, "")
+    place = Path(absolute(path))
+    return str(place.joinpath(*IN_WORKFLOW) if place.is_dir() else place), step
+
+
+def read_file(path: str) -> StepFile:
+    """Read a file of saved steps; raises `step_file_unreadable`."""
+    return read_steps(read_text(Path(path)))
+
+
+def read_text(path: Path) -> str:
+    """Read a regular file whole; raises `step_file_unreadable`."""
+    cause = ""
+    try:
+        if not path.is_file():
+            cause = "it is no file" if path.exists() else "there is nothing at this path"
+        else:
+            with path.open("rb") as file:
+                return file.read(MOST_BYTES + 1).decode("utf-8")
+    except (OSError, ValueError) as exc:
+        cause = os.strerror(exc.errno) if isinstance(exc, OSError) and exc.errno else "no UTF-8"
+    raise refused(
+        "step_file_unreadable",
+        f"{path} cannot be read",
+        cause=cause,
+        next="name a file of saved steps, or the folder of its workflow",
+    )
+
+
+def with_saved(request: AgentRequest) -> AgentRequest:
+    """Fill in the model and the profile that a request's saved step names.
+
+    The worker reads the file once more and builds from it; what cannot be built is refused
+    here at once. Raises `step_file_unreadable` and `definition_refused`.
+    """
+    role = ROLES.get(request.role)
+    if not request.step_file or role is None or not role.takes_steps:
+        return request
+    file = read_file(request.step_file)
+    entry, rows = find_entry(file, request.step)
+    found = problems_of(rows)
+    step = None
+    if entry is not None:
+        done = translate(entry, file.form, Asked(role.default_profile, request.profile))
+        step, found = done.step, found + problems_of(done.rows)
+    if entry is None or step is None:
+        raise problems(
+            "definition_refused",
+            "the saved step cannot be launched",
+            list(dict.fromkeys(found)),
+            next="mend every problem named, then start the run again",
+        )
+    return request.model_copy(
+        update={
+            "step": entry.id,
+            "model": request.model or step.model,
+            "fallback": request.fallback or ("" if request.model else step.fallback),
+            "profile": request.profile or step.profile,
+        }
+    )
