@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from domain.agents.imported.apply_step import authority_rows
 from domain.agents.imported.loss import problems_of
 from domain.agents.imported.step_config import Asked, translate
 from domain.agents.imported.step_file import MOST_BYTES, StepFile, find_entry, read_steps
@@ -73,7 +74,9 @@ def with_saved(request: AgentRequest) -> AgentRequest:
     if entry is not None:
         done = translate(entry, file.form, Asked(role.default_profile, request.profile))
         step, found = done.step, found + problems_of(done.rows)
-    if entry is None or step is None:
+    if step is not None:
+        found += problems_of(authority_rows(request.profile, step))
+    if entry is None or step is None or found:
         raise problems(
             "definition_refused",
             "the saved step cannot be launched",

@@ -81,7 +81,7 @@ def _applied(launch: _Launch, rows: tuple[FieldReport, ...]) -> Applied:
     request, step = launch.request, launch.step
     tools, lost = _tools(launch)
     skills, unknown = _skills(launch)
-    found = (*_authority(request, step), *lost, *unknown, *_ambiguous(launch))
+    found = (*authority_rows(request.profile, step), *lost, *unknown, *_ambiguous(launch))
     limits = [n for n in (request.budget.steps, step.max_steps) if n is not None]
     budget = request.budget.model_copy(update={"steps": min(limits, default=None)})
     filled = request.model_copy(
@@ -98,16 +98,17 @@ def _applied(launch: _Launch, rows: tuple[FieldReport, ...]) -> Applied:
     return Applied(filled, rows, tuple(problems_of(found)))
 
 
-def _authority(request: AgentRequest, step: PlanStep) -> tuple[FieldReport, ...]:
+def authority_rows(asked: Profile | None, step: PlanStep) -> tuple[FieldReport, ...]:
     """Refuse a saved program as an agent, and a call that asks for more than is stored."""
     found: list[FieldReport] = []
     if step.mode == "scripted":
         says = "the step runs a saved program, which is no agent"
-        found.append(_refused("mode", "step_scripted", says, "set its mode to agentic first"))
-    if step.profile is Profile.READER and request.profile is Profile.WRITER:
+        mend = "set its declared_execution_mode (mode) to agentic if an agent is to do it"
+        found.append(_refused("(step)", "step_scripted", says, mend))
+    if step.profile is Profile.READER and asked is Profile.WRITER:
         says = "the step is stored as a Reader and the call asks for a Writer"
-        step_ = "call it without --writer, or change the stored profile"
-        found.append(_refused("profile", "profile_narrower", says, step_))
+        mend = "call it without --writer, or change the stored profile"
+        found.append(_refused("profile", "profile_narrower", says, mend))
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from domain.runs.conversation import Frozen
+from domain.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,13 +57,23 @@ def given(value: object) -> Given:
     return "empty" if isinstance(value, list | dict) and not value else "value"
 
 
+def tools_became(entries: int, tools: int) -> str:
+    """Say how many entries of a list became how many tools."""
+    return f"{counted(entries, 'entry', 'entries')} became {counted(tools, 'tool')} of our names"
+
+
 def problems_of(rows: Iterable[FieldReport]) -> list[str]:
     """List the refused rows as a build lists problems: `code: sentence; next step`."""
     return [
-        f"{row.code}: {row.field}: {row.says}" + (f"; {row.next}" if row.next else "")
+        f"{row.code}: {_where(row.field)}{row.says}" + (f"; {row.next}" if row.next else "")
         for row in rows
         if row.became is Became.REFUSED
     ]
+
+
+def _where(field: str) -> str:
+    """Name a field before what is said of it; what stands in brackets is no field."""
+    return "" if field.startswith("(") else f"{field}: "
 
 
 def bounded(rows: Iterable[FieldReport]) -> tuple[FieldReport, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from domain.agents.imported.loss import Became, FieldReport, given
+from domain.agents.imported.loss import Became, FieldReport, given, tools_became
 from domain.agents.imported.old_tools import (
     CATEGORIES,
     NO_SERVERS,
@@ -74,7 +74,7 @@ def _tools(name: str, entries: list[Json]) -> Named:
         for one in found:
             places.setdefault(one, place)
         rows += [row] if row is not None else []
-    says = f"{len(entries)} entries became {len(places)} tools by their own names"
+    says = tools_became(len(entries), len(places))
     return Named(tuple(places), (_changed(name, says), *rows), places)
 
 
