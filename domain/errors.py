@@ -113,6 +113,7 @@ _BY_CODE = {
     "input_ambiguous": Rule(exit=4, http=404, retry=False),
     "input_not_found": Rule(exit=4, http=404, retry=False),
     "agent_not_found": Rule(exit=4, http=404, retry=False),
+    "agents_path_not_found": Rule(exit=4, http=404, retry=False),
     "workspace_not_found": Rule(exit=4, http=404, retry=False),
     "cursor_invalid": Rule(exit=2, http=400, retry=False),
     "token_missing": Rule(exit=3, http=401, retry=False),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from domain.agents.files.addresses import SAID, address_problem
 from domain.errors import problems
 from domain.runs.pace import Paces, parse_rates, parse_weights
 
@@ -42,7 +43,9 @@ class Settings:
     those of Temporal's SDK, `traces_endpoint` the OTLP address that spans are sent to; ""
     for none. `anchors` is the folder for roots of the ledger's feed, None where none is
     named: the embedded stack then keeps them in `home`. `model_rates` and
-    `workspace_weights` are as the operator wrote them.
+    `workspace_weights` are as the operator wrote them. `user_home` and `config_home` are the
+    user's own folders, None where there are none; `agent_source_url` is the remote source
+    of agent definitions, "" for none.
     """
 
     home: Path
@@ -60,6 +63,9 @@ class Settings:
     anchors: Path | None = None
     model_rates: str = ""
     workspace_weights: str = ""
+    user_home: Path | None = None
+    config_home: Path | None = None
+    agent_source_url: str = ""
 
     @property
     def paces(self) -> Paces:
@@ -78,7 +84,10 @@ class Settings:
             f"sdk_metrics_address={self.sdk_metrics_address!r}, "
             f"traces_endpoint={self.traces_endpoint!r}, "
             f"anchors={self.anchors and str(self.anchors)!r}, "
-            f"model_rates={self.model_rates!r}, workspace_weights={self.workspace_weights!r})"
+            f"model_rates={self.model_rates!r}, workspace_weights={self.workspace_weights!r}, "
+            f"user_home={self.user_home and str(self.user_home)!r}, "
+            f"config_home={self.config_home and str(self.config_home)!r}, "
+            f"agent_source_url={_shown_source(self.agent_source_url)!r})"
         )
 
 
@@ -106,6 +115,9 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         grace=_count(environ.get("LEGATO_GRACE") or str(_GRACE)),
         model_rates=environ.get("LEGATO_MODEL_RATES", ""),
         workspace_weights=environ.get("LEGATO_WORKSPACE_WEIGHTS", ""),
+        user_home=_whole_path(environ.get("HOME", "")),
+        config_home=_config_home(environ),
+        agent_source_url=environ.get("LEGATO_AGENT_SOURCE_URL", ""),
     )
     found = _problems(settings, written)
     if found:
@@ -149,6 +161,17 @@ def _folder(written: str) -> Path | None:
     return _expanded(Path(written)) if written else None
 
 
+def _whole_path(written: str) -> Path | None:
+    return Path(written) if written.startswith("/") else None
+
+
+def _config_home(environ: Mapping[str, str]) -> Path | None:
+    """Find where programs keep the user's configuration; a relative path counts as unset."""
+    home = _whole_path(environ.get("HOME", ""))
+    written = _whole_path(environ.get("XDG_CONFIG_HOME", ""))
+    return written or (home / ".config" if home is not None else None)
+
+
 def _plain_driver(url: str | None) -> str | None:
     """Drop the driver that SQLAlchemy users write; both ways of writing mean one thing."""
     return None if url is None else re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
@@ -169,6 +192,7 @@ def _problems(settings: Settings, written: Path) -> list[str]:
         "LEGATO_ANCHORS": _anchors_problem(settings.anchors),
         "LEGATO_MODEL_RATES": _said_of(parse_rates, settings.model_rates),
         "LEGATO_WORKSPACE_WEIGHTS": _said_of(parse_weights, settings.workspace_weights),
+        "LEGATO_AGENT_SOURCE_URL": _source_problem(settings.agent_source_url),
         "LEGATO_HOST": _name_problem(settings.task_queue_host or _DEFAULT_NAMESPACE),
     }
     return [f"{name} {problem}" for name, problem in checks.items() if problem]
@@ -240,6 +264,15 @@ def _address_problem(address: str | None) -> str:
     if match is None or not 0 < int(match[1]) <= _HIGHEST_PORT:
         return f"is {address!r}, not host:port with a port from 1 to {_HIGHEST_PORT}"
     return ""
+
+
+def _source_problem(url: str) -> str:
+    unfit = address_problem(url) if url else None
+    return "" if unfit is None else f"cannot be used: {SAID[unfit]}"
+
+
+def _shown_source(url: str) -> str:
+    return "***" if url and address_problem(url) is not None else url
 
 
 def _name_problem(name: str) -> str:

@@ -15,7 +15,7 @@ from legato.cli.ending import ended, ending_json
 from legato.cli.follow import page_of
 from legato.cli.screens.change import change_screen, diff_screen
 from legato.cli.screens.ending import ending_screen
-from legato.cli.screens.stack import facts
+from legato.cli.screens.tables import facts
 from legato.cli.screens.timeline import line_screen, timeline_screen
 from legato.demo import Heard, require_embedded, tell_story
 from legato.door import new_id

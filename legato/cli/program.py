@@ -45,6 +45,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Review+Fix on a small repository, its worker killed twice"),
     "import": ("importing", "Bring saved steps and agents of other programs over"),
     "roles": ("roles", "The agents that there are"),
+    "agents": ("agents", "List, show and check agent files"),
+    "workspace": ("workspace", "Trust a project's own agent files, or no longer"),
 }
 """Each command with its module in this package and what its line in the help says."""
 

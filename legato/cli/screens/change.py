@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from legato.cli.screens.stack import facts
+from legato.cli.screens.tables import facts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

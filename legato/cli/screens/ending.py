@@ -16,7 +16,7 @@ from legato.cli.screens.overview import (
     spent_text,
     where_text,
 )
-from legato.cli.screens.stack import facts
+from legato.cli.screens.tables import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

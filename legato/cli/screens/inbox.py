@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from rich.console import Group
 from rich.text import Text
 
-from legato.cli.screens.stack import facts
+from legato.cli.screens.tables import facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from rich.text import Text
 from domain.runs.recorded import short
 from domain.words import counted
 from legato.cli.screens.loss import report_text
-from legato.cli.screens.stack import facts
+from legato.cli.screens.tables import facts
 from legato.cli.screens.timeline import timeline_screen
 from legato.cli.spelling import spelled
 from legato.readings import answer_command

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from legato.cli.screens.overview import status_text
+from legato.cli.screens.tables import table_of
 from legato.cli.spelling import spelled
 
 if TYPE_CHECKING:
@@ -56,12 +56,4 @@ def roles_screen(roles: Iterable[Role]) -> RenderableType:
         needs["check"] = role.needs_checks
         listed = ", ".join(name for name, needed in needs.items() if needed)
         table.add_row(role.name, role.default_profile.value, listed, role.summary)
-    return table
-
-
-def table_of(*columns: str) -> Table:
-    """Make an empty table with these columns."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
     return table

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from legato.cli.screens.tables import facts
 from legato.cli.spelling import spelled
 from legato.embedded import Status
 from legato.settings import without_password
@@ -37,20 +38,6 @@ def stack_screen(status: StackStatus, home: Path) -> RenderableType:
     elif status.parts:
         shown.append(_parts(status.parts))
     return Group(*shown)
-
-
-def facts(rows: Iterable[tuple[str, str]]) -> Text:
-    """Show names and values in two columns, addresses unbroken; empty values are left out."""
-    filled = [(name, spelled(value)) for name, value in rows if value]
-    wide = max((len(name) for name, _ in filled), default=0) + 2
-    text = Text(no_wrap=True, overflow="ignore")
-    for name, value in filled:
-        first, *others = value.splitlines()
-        text.append(name.ljust(wide), style="bold").append(f"{first}\n")
-        for other in others:
-            text.append(f"{' ' * wide}{other}\n")
-    text.rstrip()
-    return text
 
 
 def _addresses(status: StackStatus, home: Path) -> list[tuple[str, str]]:

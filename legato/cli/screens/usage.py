@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from legato.cli.screens.runs import SHORT, table_of
+from legato.cli.screens.runs import SHORT
+from legato.cli.screens.tables import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

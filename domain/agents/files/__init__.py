@@ -1,0 +1,1 @@
+"""Agent files: named specialists as their authors write them, read without trusting the author."""

@@ -1,0 +1,1 @@
+"""Test kits for whoever implements a port of Legato. They need no test framework."""

@@ -1,0 +1,1 @@
+"""Agent files: the parser, the sources, the program."""
