@@ -18,13 +18,14 @@ from domain.agents.refusals import (
     skill_problems,
     tool_problems,
 )
-from domain.agents.roles import ROLES, Role
+from domain.agents.roles import ROLES
 from domain.errors import problems
 from domain.runs.sequence import Item
 from domain.tools.mentions import mentioned
 
 if TYPE_CHECKING:
     from domain.agents.request import AgentRequest, Sources
+    from domain.agents.role import Role
 
 
 @dataclass(frozen=True)

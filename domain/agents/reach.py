@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from domain.agents.roles import ROLES, Role
+from domain.agents.roles import ROLES
 from domain.tools.registry import INTRINSIC, ToolSpec
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from domain.agents.definition import AgentDefinition, Skill
     from domain.agents.request import AgentRequest, Sources
+    from domain.agents.role import Role
 
 _ADDED = ("plugin:", "mcp:")
 """Where tools come from that a role may have without naming them."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from domain.agents.definition import AgentDefinition
     from domain.agents.request import AgentRequest, Sources
-    from domain.agents.roles import Role
+    from domain.agents.role import Role
     from domain.runs.budget import Budget, Limits
     from domain.runs.sequence import Item
 

@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from domain.agents.roles import ROLES
 from domain.events import Event, Fact, Use
 from domain.runs.attributes import KEYWORDS
 from legato.cli.program import COMMANDS
@@ -13,6 +14,7 @@ from tests.architecture.tree import ROOT
 
 NAMED = re.compile(r"`([^`]+)`")
 TABLE = re.compile(r"create table ledger\.(\w+) \((.*?)\n?\)[^,\n]*;", re.DOTALL)
+LINK = re.compile(r"\[(.*?)\]\(.*?\)")
 CONSTRAINTS = {"primary", "unique", "check"}
 FACTS: tuple[type[Event], ...] = get_args(Fact)
 
@@ -76,6 +78,34 @@ def test_every_table_is_listed_with_its_columns() -> None:
     assert len(schema) >= 6
     assert {name: schema[name] - set(NAMED.findall(listed.get(name, ""))) for name in schema} == {
         name: set[str]() for name in schema
+    }
+
+
+def test_every_role_is_listed_with_its_profile_and_what_it_does() -> None:
+    """The page of agents and the table of roles agree, in the same order."""
+    table = between(page("agents.md"), "## Roles\n", "\nAll work")
+    _, _, *listed = rows(LINK.sub(r"\1", table))
+
+    assert listed == [
+        [f"`{role.name}`", role.default_profile.value.capitalize(), role.summary]
+        for role in ROLES.values()
+    ]
+
+
+def test_every_role_is_listed_with_exactly_the_tools_that_it_may_call() -> None:
+    """The page of agents gives each role's surface, and which may have plug-ins' tools."""
+    table = between(page("agents.md"), "## What each role may call\n", "\n\nFour more")
+    lines = [line.split("|")[1:-1] for line in table.split("\n") if line.startswith("|")]
+    head, _, *body = lines
+    listed = {role: set[str]() for role in NAMED.findall("".join(head))}
+    for tools, _, *cells in body:
+        for column, cell in zip(head[2:], cells, strict=True):
+            for role in NAMED.findall(column) if cell.strip() == "yes" else ():
+                listed[role] |= set(NAMED.findall(tools)) or {"plug-ins"}
+
+    assert listed == {
+        role.name: {*role.surface, *(("plug-ins",) if role.plugins else ())}
+        for role in ROLES.values()
     }
 
 

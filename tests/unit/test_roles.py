@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 import pytest
 
@@ -10,65 +11,146 @@ from domain.agents.build import build_definition
 from domain.agents.profile import Profile
 from domain.agents.request import Sources
 from domain.agents.roles import ROLES
+from domain.agents.rows import conversations, review_fix, reviewers, steps, upkeep
+from domain.errors import LegatoError
 from domain.runs.pipeline import parse_pipeline
 from domain.runs.sequence import CommandCheck
-from tests.support.agents import a_registry, a_request, built
+from domain.tools.registry import Registry
+from tests.support.agents import a_registry, a_request, built, codes, refusals
 
-EVERYWHERE = {
-    "list_files",
-    "search_files",
-    "read_file",
-    "shell",
-    "query_workflow_db",
-    "describe_workflow_db",
-}
-WRITING = {"write_file", "edit_file", "delete_file", "mutate_workflow_db"}
+LOOK = {"list_files", "search_files", "read_file", "shell"}
+ASK = {"query_workflow_db", "describe_workflow_db"}
+LASTING = {"write_file", "edit_file", "delete_file", "mutate_workflow_db"}
 FILING = {"record_finding", "list_findings"}
+CLOSING = {"claim_findings", "write_receipt"}
+PERSON = {"ask_human"}
+READER, WRITER = Profile.READER, Profile.WRITER
+
+EVERYDAY = LOOK | ASK | LASTING | PERSON
+REVIEWING = LOOK | ASK | FILING
+MESSAGE = "message:message"
+REPAIR = "message:review message:fix prevalidation:prevalidation message:receipt"
+
+
+class Row(NamedTuple):
+    """What a role gives, word for word; `needs` are a workspace and checks."""
+
+    profile: Profile
+    tools: set[str]
+    sequence: str = MESSAGE
+    skills: tuple[str, ...] = ()
+    needs: str = "workspace"
+    more: str = ""
+
+
+def repairing() -> Row:
+    """Give the row of both kinds of Review+Fix."""
+    tools = EVERYDAY | FILING | CLOSING
+    return Row(WRITER, tools, sequence=REPAIR, skills=("repair-method",), needs="workspace checks")
+
+
+STEP = Row(WRITER, EVERYDAY, needs="", more="plugins steps")
 
 TABLE = {
-    "review-fix": (
-        Profile.WRITER,
-        EVERYWHERE | WRITING | FILING | {"claim_findings", "write_receipt", "ask_human"},
-        [
-            ("message", "review"),
-            ("message", "fix"),
-            ("prevalidation", "prevalidation"),
-            ("message", "receipt"),
-        ],
-    ),
-    "generic": (
-        Profile.WRITER,
-        EVERYWHERE | WRITING | {"ask_human"},
-        [("message", "message")],
-    ),
-    "plan-step": (
-        Profile.WRITER,
-        EVERYWHERE | WRITING | {"ask_human"},
-        [("message", "message")],
-    ),
-    "specialist-reviewer": (Profile.READER, EVERYWHERE | FILING, [("message", "message")]),
-    "check-and-fix": (
-        Profile.WRITER,
+    "review-fix": repairing(),
+    "review-fix-operations": repairing(),
+    "check-and-fix": Row(
+        WRITER,
         {"shell"},
-        [("message", "pipeline"), ("prevalidation", "verification")],
+        sequence="message:pipeline prevalidation:verification",
+        needs="workspace checks",
     ),
+    "generic": Row(WRITER, EVERYDAY, needs="", more="plugins"),
+    "builder": Row(WRITER, EVERYDAY | FILING, more="plugins"),
+    "chief-of-staff": Row(READER, REVIEWING | PERSON),
+    "plan-step": STEP,
+    "sequence-worker": STEP,
+    "todo-parent": STEP,
+    "todo-child": STEP,
+    "evaluation": STEP,
+    "specialist-reviewer": Row(READER, REVIEWING, skills=("review-checklist",)),
+    "strategy-auditor": Row(READER, REVIEWING),
+    "goal-advisor-analyst": Row(READER, REVIEWING),
+    "plan-reviewer": Row(READER, REVIEWING),
+    "artifact-reviewer": Row(READER, REVIEWING),
+    "operations-reviewer": Row(READER, REVIEWING),
+    "timing-and-cost-reviewer": Row(READER, REVIEWING),
+    "goal-advisor-finalizer": Row(WRITER, EVERYDAY, more="plugins"),
 }
+"""Every role, with exactly what it gives."""
 
 
-def test_the_table_holds_each_role() -> None:
+def test_the_table_holds_each_role_once() -> None:
+    rows = [
+        row for part in (conversations, review_fix, reviewers, steps, upkeep) for row in part.ROWS
+    ]
+
+    assert sorted(row.name for row in rows) == sorted(TABLE)
     assert set(ROLES) == set(TABLE)
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_a_role_gives_exactly_its_profile_tools_and_sequence(name: str) -> None:
-    profile, tools, sequence = TABLE[name]
+def test_a_role_gives_exactly_its_profile_tools_skills_and_sequence(name: str) -> None:
+    expected, role = TABLE[name], ROLES[name]
     made = built(a_request(name))
 
-    assert made.definition.profile is profile
-    assert {tool.name for tool in made.definition.tools} == tools
-    assert [(item.kind, item.name) for item in made.items] == sequence
-    assert made.definition.instructions == ROLES[name].instructions
-    assert made.definition.skills == ROLES[name].skills
+    assert made.definition.profile is expected.profile
+    assert [tool.name for tool in made.definition.tools] == sorted(expected.tools)
+    assert " ".join(f"{item.kind}:{item.name}" for item in made.items) == expected.sequence
+    assert made.definition.instructions == role.instructions
+    assert tuple(skill.name for skill in made.definition.skills) == expected.skills
+    assert role.attended_tools == (("ask_human",) if "ask_human" in expected.tools else ())
+    more = {"plugins": role.plugins, "steps": role.takes_steps}
+    assert " ".join(word for word, given in more.items() if given) == expected.more
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_role_works_in_the_workspace_that_was_named_and_in_no_other_place(name: str) -> None:
+    runtime = built(a_request(name, stores="/home/stores/ws")).runtime
+
+    assert (runtime.workspace, runtime.stores) == ("/ws", "/home/stores/ws")
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_what_a_role_needs_is_asked_for_before_anything_starts(name: str) -> None:
+    needs = TABLE[name].needs
+    bare = a_request(name, workspace="", checks=(), model="m")
+    found = codes(refusals(bare)) if needs else set[str]()
+    without_checks = a_request(name, checks=())
+    lacking = codes(refusals(without_checks)) if "checks" in needs else set[str]()
+
+    assert found == ({"workspace_missing"} if needs else set())
+    assert lacking == ({"check_missing"} if "checks" in needs else set())
+    assert built(a_request(name)).definition.profile is TABLE[name].profile
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_reader_holds_no_lasting_tool_and_a_writer_all_of_its_surface(name: str) -> None:
+    role = ROLES[name]
+    held = {tool.name for tool in built(a_request(name)).definition.tools}
+    lasting = LASTING if role.default_profile is Profile.READER else set[str]()
+
+    assert held == set(role.surface) - lasting
+
+
+def test_the_summaries_and_instructions_tell_the_roles_apart() -> None:
+    assert len({role.summary for role in ROLES.values()}) == len(ROLES)
+    assert len({role.instructions for role in ROLES.values()}) == len(ROLES)
+    assert all(len(role.summary) <= 90 for role in ROLES.values())
+
+
+@pytest.mark.parametrize("name", [name for name, role in ROLES.items() if role.needs_model])
+def test_a_role_without_one_of_its_tools_never_loses_it_in_silence(name: str) -> None:
+    missing = ROLES[name].surface[-1]
+    registry = Registry({n: spec for n, spec in a_registry().specs.items() if n != missing})
+    request = a_request(name)
+    try:
+        made = built(request, registry)
+    except LegatoError as refusal:
+        told = str(refusal.details["problems"])
+        assert f"name {missing}, which is not registered here" in told
+    else:
+        assert f"not registered in this deployment: {missing}" in made.notes
 
 
 @pytest.mark.parametrize("name", TABLE)

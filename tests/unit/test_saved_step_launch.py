@@ -9,7 +9,7 @@ import pytest
 from domain.agents.definition import Skill, fingerprint
 from domain.agents.imported.upgrade import upgraded
 from domain.agents.profile import Profile
-from domain.agents.roles import STORES
+from domain.agents.surfaces import STORES
 from domain.runs.budget import Budget
 from domain.tools.registry import Writes
 from tests.support.agents import (

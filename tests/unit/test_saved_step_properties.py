@@ -16,7 +16,7 @@ from domain.agents.imported.step_file import read_steps
 from domain.agents.imported.upgrade import upgraded
 from domain.agents.profile import Profile
 from domain.agents.request import Sources
-from domain.agents.roles import STORES
+from domain.agents.surfaces import STORES
 from domain.errors import LegatoError
 from tests.support.agents import LASTING, a_registry, a_request, built
 

@@ -15,8 +15,9 @@ from domain.agents.imported.step_file import find_entry
 from domain.agents.profile import Profile, may_have
 from domain.agents.reach import surface_of
 from domain.agents.request import AgentRequest, Sources
-from domain.agents.roles import STORES, Role
+from domain.agents.role import Role
 from domain.agents.skill_files import slug
+from domain.agents.surfaces import STORES
 
 if TYPE_CHECKING:
     from domain.agents.imported.step_file import StepFile

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from domain.agents.roles import Role
+    from domain.agents.role import Role
     from legato.lists import Listed
 
 SHORT = 13

@@ -1,0 +1,1 @@
+"""What the built-in roles are told, one file a concern."""

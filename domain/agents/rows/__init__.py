@@ -1,0 +1,1 @@
+"""The rows of the table of roles, one file a concern."""
