@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from activities.models.prices import reserve
 from activities.skills import read_skills
 from activities.step_files import read_step_file
+from domain.agents.imported.apply_step import names_skills
 from domain.agents.request import Sources
 from domain.tools.registry import Registry
 
@@ -54,7 +55,8 @@ def _skills(
     request: AgentRequest, steps: StepFile | None
 ) -> tuple[tuple[Skill, ...], tuple[str, ...]]:
     """Read the workspace's skills only where some may be asked for by name."""
-    if not (request.skills or steps) or not request.workspace:
+    named = bool(request.skills) or (steps is not None and names_skills(request, steps))
+    if not named or not request.workspace:
         return (), ()
     return read_skills(request.workspace)
 

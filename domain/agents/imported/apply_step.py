@@ -34,6 +34,13 @@ class Applied:
     problems: tuple[str, ...] = ()
 
 
+def names_skills(request: AgentRequest, file: StepFile) -> bool:
+    """Tell whether the saved step of a request names skills, which must then be read."""
+    entry, _ = find_entry(file, request.step)
+    step = None if entry is None else translate(entry, file.form).step
+    return step is not None and bool(step.skills)
+
+
 def with_step(role: Role, request: AgentRequest, sources: Sources) -> Applied:
     """Give the request that a saved step amounts to; one without a step stays as it is."""
     if not request.step_file:

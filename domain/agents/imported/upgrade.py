@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from domain.agents.imported.loss import FieldReport
 from domain.agents.imported.plan_step import MARK, VERSION, PlanStep, saved
 from domain.agents.imported.step_config import Asked, translate
-from domain.agents.imported.step_file import StepFile, find_entry, read_steps
+from domain.agents.imported.step_file import Entry, StepFile, find_entry, read_steps
 from domain.agents.profile import Profile
 
 
@@ -43,19 +43,23 @@ class Upgrade:
 def upgraded(text: str, default: Profile = Profile.WRITER) -> Upgrade:
     """Upgrade a file of any form; `default` is the profile of a step that stores none."""
     file = read_steps(text)
-    moved: list[Moved] = []
-    known: set[str] = set()
+    first: dict[str, Entry] = {}
+    unclear: set[str] = set()
     for entry in file.entries:
-        if not entry.id or entry.id in known:
-            continue
-        known.add(entry.id)
-        found, rows = find_entry(file, entry.id)
-        if found is None:
-            moved.append(Moved(entry.name, None, rows))
-            continue
-        done = translate(found, file.form, Asked(default))
-        step = done.step
-        if step is not None and step.profile is None:
-            step = step.model_copy(update={"profile": default})
-        moved.append(Moved(entry.name, step, done.rows))
+        if entry.id and first.setdefault(entry.id, entry).fields != entry.fields:
+            unclear.add(entry.id)
+    moved = [
+        Moved(entry.name, None, find_entry(file, name)[1])
+        if name in unclear
+        else _moved(file, entry, default)
+        for name, entry in first.items()
+    ]
     return Upgrade(file, tuple(moved))
+
+
+def _moved(file: StepFile, entry: Entry, default: Profile) -> Moved:
+    done = translate(entry, file.form, Asked(default))
+    step = done.step
+    if step is not None and step.profile is None:
+        step = step.model_copy(update={"profile": default})
+    return Moved(entry.name, step, done.rows)
