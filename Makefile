@@ -67,9 +67,8 @@ slow: setup ## The slow tests: kills, restarts, real installs; by two processes
 soak: setup ## The long counts, once per release
 	@$(BIN)/python -m pytest -m soak || { status=$$?; test $$status = 5 || exit $$status; } # 5: no such test yet
 
-bench: setup ## Every figure, beside bare Temporal, a bare insert and the peers
-	$(BIN)/python bench/turns.py --figure all
-	$(BIN)/python bench/ledger.py
+bench: setup ## Every figure in one table, beside bare Temporal, a bare insert and the peers
+	@$(BIN)/python bench/turns.py --figure all
 
 lock: $(STAMP) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --extra dev --universal --python-version 3.11 \

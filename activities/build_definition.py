@@ -16,6 +16,7 @@ from domain.codec import canonical
 from domain.errors import LegatoError
 from domain.events import Fact, RunDefined, RunRefused
 from domain.ids import run_stream
+from domain.runs.shapes import brief
 from domain.runs.steps import BuildInput, BuildResult, ItemShape, Written
 from ledger.append import Part, TakenError, append
 from ledger.blobs import put_blob
@@ -95,5 +96,5 @@ def _result(record: Record, first: int) -> BuildResult:
     if record.run.defined is None:
         code = record.run.refused.code if record.run.refused is not None else "run_refused"
         return BuildResult(code=code, written=written)
-    items = tuple(_shape(item) for item in record.run.defined.items)
-    return BuildResult(code="ok", items=items, written=written)
+    shapes = [_shape(item) for item in record.run.defined.items]
+    return BuildResult(code="ok", items=brief(shapes), written=written)

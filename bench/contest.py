@@ -41,13 +41,19 @@ class Figure:
     most: float | None = None
 
     def line(self) -> dict[str, str | int | float | None]:
-        """Give the fields of its JSON line; `load` is the machine's, now."""
+        """Give the fields of its JSON line."""
         return {
             "figure": self.figure,
             "writers": self.writers,
             "value": round(self.value, 2),
             "unit": self.unit,
             "ratio": _rounded(self.ratio),
+        }
+
+    def told(self) -> dict[str, str | int | float | None]:
+        """Give its line with its noise; `load` is the machine's, now."""
+        return {
+            **self.line(),
             "least": _rounded(self.least),
             "most": _rounded(self.most),
             "load": round(os.getloadavg()[0], 1),

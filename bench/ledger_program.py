@@ -119,13 +119,19 @@ def read_arguments(words: list[str]) -> Asked:
 
 
 async def run(asked: Asked, out: Out) -> None:
-    """Measure what was asked."""
+    """Measure what was asked.
+
+    Raises:
+        LegatoError: `rival_not_installed`, once all others are measured.
+
+    """
+    missing: LegatoError | None = None
     async with AsyncExitStack() as until:
         progress("starting Postgres")
         url = await until.enter_async_context(postgres())
         urls = {name: await beside(url, name) for name in BESIDE}
         if any(name in asked.figures for name in WRITTEN):
-            await _writing(asked, url, urls, until, out)
+            missing = await _writing(asked, url, urls, until, out)
         if any(name in asked.figures for name in READ):
             progress("a past, and who reads it")
             past = await _opened(urls["past"], asked, until)
@@ -135,6 +141,8 @@ async def run(asked: Asked, out: Out) -> None:
             if {"rebuild", "verify"} & set(asked.figures):
                 for figure in await readers.read(past, asked.figures, asked.events):
                     out(figure)
+    if missing is not None:
+        raise missing
 
 
 async def _opened(url: str, asked: Asked, until: AsyncExitStack) -> Ledger:
@@ -145,7 +153,8 @@ async def _opened(url: str, asked: Asked, until: AsyncExitStack) -> Ledger:
 
 async def _writing(
     asked: Asked, url: str, others: Mapping[str, str], until: AsyncExitStack, out: Out
-) -> None:
+) -> LegatoError | None:
+    """Measure those who write; a rival that cannot be had is left out, and is what this gives."""
     ledger = await _opened(url, asked, until)
     unchained, sequenced = [await _opened(others[name], asked, until) for name in BESIDE[:2]]
     await as_owner(url, RAW_TABLE)
@@ -158,14 +167,19 @@ async def _writing(
         for name, each in Writers(ledger, unchained, sequenced, held).slices().items()
         if name == RAW or name in asked.figures
     }
+    missing: LegatoError | None = None
     if eventsourcing.NAME in asked.figures:
-        rival = await until.enter_async_context(eventsourcing.eventsourcing(url, FACT_BYTES))
-        slices[eventsourcing.NAME] = rival
+        try:
+            rival = await until.enter_async_context(eventsourcing.eventsourcing(url, FACT_BYTES))
+            slices[eventsourcing.NAME] = rival
+        except LegatoError as exc:
+            missing = exc
     order = random.Random(asked.seed)  # noqa: S311 - an order, no secret
     for writers in asked.writers:
         progress(f"{writers} writers")
         for figure in _figures(await contest(slices, writers, asked.length, order), writers):
             out(figure)
+    return missing
 
 
 def _figures(rounds: Rounds, writers: int) -> list[Figure]:
@@ -202,7 +216,7 @@ def main() -> None:
         if asked.as_json:
             print(json.dumps(figure.line()), flush=True)
         else:
-            progress(json.dumps(figure.line()))
+            progress(json.dumps(figure.told()))
 
     try:
         status = asyncio.run(_until_told_to_end(asked, out))

@@ -70,19 +70,32 @@ def ratios(rounds: Sequence[Mapping[str, Measured]], engine: str, over: str) -> 
 
 
 def ratio_line(
-    rounds: Sequence[Mapping[str, Measured]], engine: str, over: str
+    rounds: Sequence[Mapping[str, Measured]], engine: str, over: str, most: float | None = None
 ) -> dict[str, Value]:
-    """Sum interleaved rounds up: the median is the figure, least and most are its noise."""
+    """Sum interleaved rounds up: the median is the figure, least and most are its noise.
+
+    `most` is a limit that the median is held to.
+    """
     found = ratios(rounds, engine, over)
-    return {
+    median = round(statistics.median(found), 3) if found else None
+    line: dict[str, Value] = {
         "figure": "ratio",
         "engine": engine,
         "over": over,
-        "median": round(statistics.median(found), 3) if found else None,
+        "median": median,
         "least": min(found, default=0.0),
         "most": max(found, default=0.0),
         "rounds": found,
     }
+    if most is None:
+        return line
+    return {**line, "limit": f"<= {most:g}", "holds": median is not None and median <= most}
+
+
+def median_of(lines: Sequence[Mapping[str, Value]], name: str) -> float:
+    """Give the median of one field over several lines."""
+    values = [each[name] for each in lines]
+    return statistics.median(one for one in values if isinstance(one, int | float))
 
 
 def rounds_line(figure: str, taken: Sequence[float], limit: float) -> dict[str, Value]:
@@ -92,7 +105,7 @@ def rounds_line(figure: str, taken: Sequence[float], limit: float) -> dict[str, 
         "engine": "legato",
         "median": round(statistics.median(taken), 2),
         "rounds": [round(seconds, 2) for seconds in taken],
-        "limit": limit,
+        "limit": f"<= {limit:g} s",
         "holds": max(taken) <= limit,
         "load": round(os.getloadavg()[0], 1),
         "error": None,

@@ -35,6 +35,7 @@ async def measure(cluster: Cluster, door: Door, rounds: int) -> dict[str, Value]
         "events": len(history.events),
         "median": round(median),
         "rounds": [round(rate) for rate in rates[1:]],
+        "limit": f">= {LEAST:g}",
         "holds": median >= LEAST,
         "error": None,
     }

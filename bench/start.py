@@ -38,6 +38,7 @@ async def measure(rounds: int) -> dict[str, Value]:
         "engine": "legato",
         "median": round(median, 2),
         "rounds": [round(seconds, 2) for seconds in taken],
+        "limit": f"< {MOST_SECONDS:g} s",
         "holds": median < MOST_SECONDS,
         "error": None,
     }

@@ -1,16 +1,27 @@
-"""All figures as one table for people."""
+"""All figures as one table for people, each that is held to a limit with its verdict."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-import statistics
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.cluster import progress
-from bench.measured import Value
+from bench.measured import Value, median_of
+
+Row = tuple[str, str, str, str]
+"""Who was measured, what of it, what it came to, and the gate: its limit and the verdict."""
+
+HEAD = ("who", "what", "figure", "gate")
+HOLDS, MISSED = "holds", "MISSED"
+
+
+def gate(limit: str, *, holds: bool) -> str:
+    """Write a limit down with its verdict."""
+    return f"{limit} {HOLDS if holds else MISSED}"
 
 
 @dataclass
@@ -18,47 +29,58 @@ class Table:
     """Collects lines as they are measured; `text` renders them."""
 
     lines: list[Mapping[str, Value]] = field(default_factory=list["Mapping[str, Value]"])
+    rows: list[Row] = field(default_factory=list["Row"])
     notes: list[str] = field(default_factory=list[str])
+    began: float = field(default_factory=time.monotonic)
 
     def take(self, values: Mapping[str, Value]) -> None:
         """Take one measured line, and show it while the rest is measured."""
         progress(json.dumps(values))
         self.lines.append(values)
 
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take rows that stand below those of the lines."""
+        self.rows += rows
+
     def note(self, text: str) -> None:
         """Take a remark that stands below the table."""
         self.notes.append(text)
 
     def text(self) -> str:
-        """Render the table."""
-        rows = [*self._turns(), *(row for each in self.lines for row in _figure(each))]
-        widths = [max(len(row[n]) for row in rows) for n in range(3)]
+        """Render the table, and below it how many gates hold and which do not."""
+        rows = [*_turns(self.lines), *(row for each in self.lines for row in _figure(each))]
+        rows += self.rows
+        widths = [max(len(row[n]) for row in (HEAD, *rows)) for n in range(len(HEAD))]
         table = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+            for row in (HEAD, *rows)
         ]
-        return "\n".join([machine(), "", *(one.rstrip() for one in table), *self.notes])
-
-    def _turns(self) -> list[tuple[str, str, str]]:
-        """One row an engine and a length: medians over its rounds."""
-        rows: list[tuple[str, str, str]] = []
-        measured = [each for each in self.lines if "ms_per_turn" in each]
-        kinds = dict.fromkeys((each["turns"], each["runs"], each["engine"]) for each in measured)
-        for turns, runs, engine in kinds:
-            own = [
-                e for e in measured if (e["turns"], e["runs"], e["engine"]) == (turns, runs, engine)
-            ]
-            failed = [str(each["error"]) for each in own if each["error"]]
-            ms = statistics.median(_number(each["ms_per_turn"]) for each in own)
-            events = statistics.median(_number(each["events_per_turn"]) for each in own)
-            kib = statistics.median(_number(each["kib_per_turn"]) for each in own)
-            what = f"a turn, {turns} turns, {runs} at once, {len(own)} rounds"
-            value = f"{ms:.0f} ms, {events:.1f} events, {kib:.2f} KiB"
-            rows.append((str(engine), what, failed[0] if failed else value))
-        return rows
+        took = f"measured in {(time.monotonic() - self.began) / 60:.1f} minutes"
+        return "\n".join([machine(), "", *table, "", *_verdict(rows), *self.notes, took])
 
 
-def _number(value: Value) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def _verdict(rows: Sequence[Row]) -> list[str]:
+    held = [row for row in rows if row[3]]
+    missed = [f"{row[0]}, {row[1]}" for row in held if row[3].endswith(MISSED)]
+    said = [f"{len(held) - len(missed)} of {len(held)} gates hold"]
+    return [*said, *(f"missed: {what}" for what in missed)]
+
+
+def _turns(lines: Sequence[Mapping[str, Value]]) -> list[Row]:
+    """One row an engine and a length: medians over its rounds."""
+    rows: list[Row] = []
+    measured = [each for each in lines if "ms_per_turn" in each]
+    kinds = dict.fromkeys((each["turns"], each["runs"], each["engine"]) for each in measured)
+    for turns, runs, engine in kinds:
+        own = [e for e in measured if (e["turns"], e["runs"], e["engine"]) == (turns, runs, engine)]
+        failed = [str(each["error"]) for each in own if each["error"]]
+        ms, events, kib = (
+            median_of(own, name) for name in ("ms_per_turn", "events_per_turn", "kib_per_turn")
+        )
+        what = f"a turn, {turns} turns, {runs} at once, {len(own)} rounds"
+        value = f"{ms:.0f} ms, {events:.1f} events, {kib:.2f} KiB"
+        rows.append((str(engine), what, failed[0] if failed else value, ""))
+    return rows
 
 
 def machine() -> str:
@@ -67,35 +89,42 @@ def machine() -> str:
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}"
 
 
-def _figure(each: Mapping[str, Value]) -> list[tuple[str, str, str]]:
-    """Render a figure that is not the time of a turn; with its limit, and whether it holds."""
-    holds = "" if "holds" not in each else (" holds" if each["holds"] else " DOES NOT HOLD")
+def _figure(each: Mapping[str, Value]) -> list[Row]:
+    """Render a figure that is not the time of a turn."""
     match each.get("figure"):
         case "ratio":
-            value = f"{each['median']} (from {each['least']} to {each['most']})"
             what = f"a turn, times {each['over']}, {each['turns']} turns, {each['runs']} at once"
-            return [(str(each["engine"]), what, value)]
+            return [_row(each, what, f"{each['median']} (from {each['least']} to {each['most']})")]
         case "history":
-            thirds = f"{each['last_to_first_third_events']}, {each['last_to_first_third_kib']}"
-            value = f"{each['events_per_turn']} events, {each['kib_per_turn']} KiB"
-            value += f", last third to first {thirds}"
-            what = f"history of a turn, {each['turns']} turns in {each['links']} links"
-            return [("legato", what, value + holds)]
+            value = f"{each['events_per_turn']} events, {each['kib_per_turn']} KiB, "
+            value += f"{each['milliseconds']} ms, last third to first "
+            value += f"{each['last_to_first_third_events']}, {each['last_to_first_third_kib']}"
+            return [_row(each, f"history of a turn, up to turn {each['turns']}", value)]
         case "start":
-            return [("legato", "from nothing to the first step", f"{each['median']} s{holds}")]
+            return [_row(each, "from nothing to the first step", f"{each['median']} s")]
         case "stop":
             what = f"from a stop in a {each['during']} to quiet"
-            return [("legato", what, f"{each['median']} s{holds}")]
+            return [_row(each, what, f"{each['median']} s")]
         case "replay":
-            return [("legato", "replay of a history", f"{each['median']} events/s{holds}")]
+            return [_row(each, "replay of a history", f"{each['median']} events/s")]
         case "lost worker":
-            what = "from a worker's kill to the next attempt"
-            return [("legato", what, f"{each['median']} s{holds}")]
+            return [_row(each, "from a worker's kill to the next attempt", _slowest(each))]
         case "database crash":
-            what = "from a database's kill to the next append"
-            return [("legato", what, f"{each['median']} s{holds}")]
+            return [_row(each, "from a database's kill to the next append", _slowest(each))]
         case "memory":
             what = f"memory of a waiting run, {each['runs']} runs"
-            return [("legato", what, f"{each['median']} KiB{holds}")]
+            return [_row(each, what, f"{each['median']} KiB")]
         case _:
             return []
+
+
+def _row(each: Mapping[str, Value], what: str, value: str) -> Row:
+    limit = each.get("limit")
+    verdict = "" if limit is None else gate(str(limit), holds=bool(each["holds"]))
+    return str(each["engine"]), what, str(each.get("error") or value), verdict
+
+
+def _slowest(each: Mapping[str, Value]) -> str:
+    rounds = each["rounds"]
+    most = max(rounds) if isinstance(rounds, Sequence) and not isinstance(rounds, str) else 0.0
+    return f"{each['median']} s, {most} s at most"

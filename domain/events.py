@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, TypeAlias, cast, get_args
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from domain.agents.definition import RuntimeConfig
 from domain.agents.imported.loss import FieldReport
 from domain.asked_events import Asked, Entry, RunAccepted, RunJoined, RunQueued
 from domain.budget_events import BudgetRaised, BudgetSpent, BudgetWarned
-from domain.codec import Json, canonical, decode_object
+from domain.codec import Json, canonical
 from domain.errors import bug
 from domain.event import AtCall, AtRequest, AtStep, Event, Use
 from domain.runs.conversation import CallRequest, Native, Text, Usage
@@ -411,8 +411,6 @@ Fact: TypeAlias = (
     | ReceiptWritten
 )
 
-_ADAPTER: TypeAdapter[Fact] = TypeAdapter(Annotated[Fact, Field(discriminator="type")])
-
 
 def event_id(fact: Fact) -> str:
     """Name a fact within its stream: its type and the run's own coordinates."""
@@ -420,9 +418,9 @@ def event_id(fact: Fact) -> str:
     return f"{fact.type}:{key}" if key else fact.type
 
 
-_VERSIONS = {
-    str(kind.model_fields["type"].default): kind.version
-    for kind in cast("tuple[type[Event], ...]", get_args(Fact))
+_KINDS = {
+    str(kind.model_fields["type"].default): kind
+    for kind in cast("tuple[type[Fact], ...]", get_args(Fact))
 }
 
 
@@ -444,19 +442,20 @@ def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
     Raises `event_unknown` for a type or version of another build, `event_damaged` for a
     body that is none of its type's.
     """
-    known = _VERSIONS.get(type_name)
-    if schema_version != known:
+    kind = _KINDS.get(type_name)
+    if kind is None or schema_version != kind.version:
         raise bug(
             "event_unknown",
             f"{type_name!r} is stored with schema version {schema_version}, "
-            f"this build reads {known or 'no such event'}",
+            f"this build reads {'no such event' if kind is None else kind.version}",
         )
     try:
-        return _ADAPTER.validate_python({**decode_object(body), "type": type_name})
+        return kind.model_validate_json(body)
     except ValidationError as exc:
-        found = [_wrong(one["loc"], one["type"]) for one in exc.errors(include_input=False)]
-    except ValueError:
-        found = ["it is not JSON"]
+        found = [
+            _wrong((type_name, *one["loc"]), one["type"])
+            for one in exc.errors(include_url=False, include_input=False)
+        ]
     raise bug(
         "event_damaged", f"a stored event of type {type_name!r} cannot be read", problems=found
     )

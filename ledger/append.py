@@ -13,7 +13,7 @@ from domain.errors import Kind, LegatoError, bug, refused
 from domain.events import Fact, Use, event_id
 from ledger.blobs import put_blob
 from ledger.encode import KEY_ID, Row, row_of, same_digest
-from ledger.statement import MOST, Single, statement, values
+from ledger.statement import MOST, Writing, statement, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -142,11 +142,11 @@ def closed_error(stream: str) -> LegatoError:
 
 async def _append_to_one(ledger: Ledger, part: Part, rows: Sequence[Row]) -> Appended:
     """Append by a statement of its own, or with others where those are on their way already."""
-    if len(rows) == 1 and ledger.together.must_wait():
-        single = Single(part.stream, part.expected, rows[0], _after_end(part))
-        head = await ledger.together.join(ledger.pool, single)
+    if ledger.together.must_wait():
+        writing = Writing(part.stream, part.expected, rows, _after_end(part))
+        head = await ledger.together.join(ledger.pool, writing)
         if head is not None:
-            return Appended({part.stream: head})
+            return Appended({part.stream: head[:2]}, at=head[2])
     ledger.together.begin()
     try:
         return await _append_alone(ledger, part, rows)

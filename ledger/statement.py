@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import accumulate
 
 from ledger.encode import KEY_ID, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MOST = 6
 """Events that one statement takes: each link of the chain is computed once more for each after."""
@@ -88,29 +85,47 @@ def values(
 
 
 @dataclass(frozen=True)
-class Single:
-    """One fact for one stream, by itself."""
+class Writing:
+    """What one writer appends to one stream."""
 
     stream: str
     expected: int | None
-    row: Row
+    rows: Sequence[Row]
     after_end: bool
 
 
-TOGETHER = "select * from ledger.append_each($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"
-"""Appends one fact to each of several streams, and gives the heads of those that took theirs."""
+_EACH_ONE = """select *, statement_timestamp()
+  from ledger.append_each($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)"""
+_EACH_SEVERAL = """select *, statement_timestamp()
+  from ledger.append_several($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)"""
 
 
-def values_together(singles: Sequence[Single]) -> list[object]:
-    """Give the values of `TOGETHER`, in the order of streams, in which heads are locked."""
-    ordered = sorted(singles, key=lambda each: each.stream.encode())
-    rows = [each.row for each in ordered]
+def together(writings: Sequence[Writing]) -> tuple[str, list[object]]:
+    """Write the statement of several appends; its values name heads in the order of locks.
+
+    It gives stream, version, hash and time of what was written, of each stream the last one last.
+    """
+    ordered = sorted(writings, key=lambda each: each.stream.encode())
+    if all(len(each.rows) == 1 for each in ordered):
+        return _EACH_ONE, [*_heads(ordered), *_facts(ordered)]
+    lasts = list(accumulate(len(each.rows) for each in ordered))
+    firsts = [last - len(each.rows) + 1 for last, each in zip(lasts, ordered, strict=True)]
+    return _EACH_SEVERAL, [*_heads(ordered), firsts, lasts, *_facts(ordered)]
+
+
+def _heads(writings: Sequence[Writing]) -> list[object]:
     return [
-        [each.stream for each in ordered],
-        [each.expected for each in ordered],
-        [each.after_end for each in ordered],
-        [row.closes for row in rows],
-        [row.correlation for row in rows],
+        [each.stream for each in writings],
+        [each.expected for each in writings],
+        [each.after_end for each in writings],
+        [any(row.closes for row in each.rows) for each in writings],
+        [each.rows[0].correlation for each in writings],
+    ]
+
+
+def _facts(writings: Sequence[Writing]) -> list[object]:
+    rows = [row for each in writings for row in each.rows]
+    return [
         [row.event_id for row in rows],
         [row.type for row in rows],
         [row.schema_version for row in rows],

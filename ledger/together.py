@@ -1,43 +1,44 @@
-"""Single facts that wait at the same time go to the database in one statement."""
+"""Appends to single streams that wait at the same time go to the database in one statement."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import asyncpg
 
-from ledger.statement import TOGETHER, Single, values_together
+from ledger.statement import Writing, together
 
 if TYPE_CHECKING:
     from ledger.connections import Connections
 
 AT_ONCE = 2
-"""Statements on their way before a fact waits for others: one is planned while one is on disk."""
+"""Statements on their way before an append waits for others: one is planned, one is on disk."""
 
 LEAST, MOST = 4, 64
-"""Facts that a statement is sent with at once, where there are many to come and at most."""
+"""Appends that a statement is sent with at once, where there are many to come and at most."""
 
 _LOST = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 
 @dataclass(frozen=True)
 class _Waiting:
-    single: Single
+    writing: Writing
     done: asyncio.Future[Head | None]
 
 
-Head = tuple[int, bytes]
-"""Where a stream stands after an append: version and head hash."""
+Head = tuple[int, bytes, datetime]
+"""Where a stream stands after an append: version, head hash, and when that was recorded."""
 
 
 @dataclass
 class Together:
     """What one ledger's writers have on its way and what waits for it.
 
-    With few writers nothing waits: each fact is its own statement, at once. Whatever a
+    With few writers nothing waits: each append is its own statement, at once. Whatever a
     statement of several cannot do (a head that is not as expected, an id that is there
     already, a connection that is lost) its writer does alone, so that one writer's error
     is never another's.
@@ -50,7 +51,7 @@ class Together:
     asked: bool = False
 
     def must_wait(self) -> bool:
-        """Tell whether a fact has others beside it, with which it goes."""
+        """Tell whether an append has others beside it, with which it goes."""
         return self.on_way > 0
 
     def begin(self) -> None:
@@ -63,10 +64,10 @@ class Together:
         if self.waiting:
             self._ask(pool)
 
-    async def join(self, pool: Connections, single: Single) -> Head | None:
-        """Wait until others took a fact with them; None says that it has to go alone."""
+    async def join(self, pool: Connections, writing: Writing) -> Head | None:
+        """Wait until others took an append with them; None says that it has to go alone."""
         done: asyncio.Future[Head | None] = asyncio.get_running_loop().create_future()
-        self.waiting.append(_Waiting(single, done))
+        self.waiting.append(_Waiting(writing, done))
         self.inside += 1
         try:
             if len(self.waiting) >= self._enough():
@@ -78,7 +79,7 @@ class Together:
             self.inside -= 1
 
     def _enough(self) -> int:
-        """Half of the facts that are in here: the server works on one half, we on the other."""
+        """Half of the appends that are in here: the server works on one half, we on the other."""
         return max(LEAST, min(MOST, self.inside // 2))
 
     def _ask(self, pool: Connections) -> None:
@@ -111,10 +112,10 @@ class Together:
             each = self.waiting.popleft()
             if each.done.done():
                 continue
-            if each.single.stream in streams:
+            if each.writing.stream in streams:
                 later.append(each)
             else:
-                streams.add(each.single.stream)
+                streams.add(each.writing.stream)
                 group.append(each)
         self.waiting.extendleft(reversed(later))
         return group
@@ -122,12 +123,12 @@ class Together:
     async def _send(self, pool: Connections, group: list[_Waiting]) -> None:
         there: dict[str, Head] = {}
         try:
-            rows = await pool.fetch(TOGETHER, *values_together([each.single for each in group]))
-            there = {row[0]: (row[1], row[2]) for row in rows}
+            sql, values = together([each.writing for each in group])
+            there = {row[0]: (row[1], row[2], row[3]) for row in await pool.fetch(sql, *values)}
         except _LOST:
             pass  # each goes alone and finds out by id what is there
         finally:
             for each in group:
                 if not each.done.done():
-                    each.done.set_result(there.get(each.single.stream))
+                    each.done.set_result(there.get(each.writing.stream))
             self.end(pool)

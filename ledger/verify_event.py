@@ -6,9 +6,10 @@ import hashlib
 import hmac
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from domain.codec import decode_object
+import orjson
+
 from domain.errors import LegatoError
 from domain.events import Fact, decode, event_id
 from ledger.encode import Codec, plain_body
@@ -77,9 +78,12 @@ def check_row(head: Head, row: asyncpg.Record) -> None:
 def _check_columns(row: asyncpg.Record) -> None:
     """Compare the columns that repeat the envelope with it."""
     try:
-        envelope = decode_object(row["envelope"])
+        read = orjson.loads(row["envelope"])
     except ValueError:
-        raise BadPlaceError("the envelope is not a JSON object") from None
+        read = None
+    if not isinstance(read, dict):
+        raise BadPlaceError("the envelope is not a JSON object")
+    envelope = cast("dict[str, object]", read)
     for column in ("event_id", "type", "schema_version", "correlation_id"):
         if envelope.get(column) != row[column]:
             raise BadPlaceError(

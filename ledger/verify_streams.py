@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import asyncpg
 
 from domain.runs.legal import History
 from ledger.blobs import blob_id, unpack
@@ -22,20 +25,18 @@ from ledger.verify_report import WHOLE, Pass
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    import asyncpg
 
-    from ledger.verify_report import Connection
+HEADS, EVENTS = 200, 1000
+"""Rows that are read at a time."""
 
-PAGE = 200
-
-_BEFORE_ALL = -(2**63)
 _HEADS = """select *,
     pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ledger.key_offset() as next_key
   from ledger.stream where stream_id > $1 order by stream_id limit $2"""
 _EVENTS = """select stream_id, version, event_id, order_key, pos, type, schema_version,
     correlation_id, recorded_at, envelope, body, codec, key_id, blobs, body_commit,
     same_digest, hash
-  from ledger.event where stream_id = $1 and version > $2 order by version limit $3"""
+  from ledger.event where (stream_id, version) > ($1, $2) and stream_id <= $3
+  order by stream_id, version limit $4"""
 _HEADLESS = """select stream_id, count(*) as events from ledger.event e
   where not exists (select from ledger.stream s where s.stream_id = e.stream_id)
   group by stream_id order by stream_id"""
@@ -44,9 +45,12 @@ _HEADLESS = """select stream_id, count(*) as events from ledger.event e
 async def check_streams(at: Pass) -> None:
     """Walk every stream, and name the first bad place of each."""
     at.checked.update(streams=0, events=0, blobs=0)
-    seen = _Seen(at)
-    async for head in _heads(at.connection):
-        await _check_stream(seen, head)
+    seen, last = _Seen(at), ""
+    while heads := await at.connection.fetch(_HEADS, last, HEADS):
+        events = _Events(at, last, heads[-1]["stream_id"])
+        for head in heads:
+            await _check_stream(seen, head, events)
+        last = heads[-1]["stream_id"]
     for row in await at.connection.fetch(_HEADLESS, timeout=WHOLE):
         at.tell(
             row["stream_id"],
@@ -64,23 +68,42 @@ class _Seen:
     blobs: set[bytes] = field(default_factory=set[bytes])
 
 
-async def _heads(connection: Connection) -> AsyncIterator[asyncpg.Record]:
-    last = ""
-    while page := await connection.fetch(_HEADS, last, PAGE):
-        for row in page:
-            yield row
-        last = page[-1]["stream_id"]
+@dataclass
+class _Events:
+    """The events of the streams after one up to another, in order, read some at a time."""
+
+    source: Pass
+    after: str
+    until: str
+    version: int = 2**63 - 1
+    page: Sequence[asyncpg.Record] = ()
+    at: int = 0
+    is_last: bool = False
+
+    async def of(self, stream: str) -> AsyncIterator[asyncpg.Record]:
+        """Give a stream's events; the streams are asked for in their order, each once."""
+        while (row := await self._here()) is not None and _key(row) <= stream.encode():
+            self.at += 1
+            if row["stream_id"] == stream:
+                yield row
+
+    async def _here(self) -> asyncpg.Record | None:
+        if self.at == len(self.page) and not self.is_last:
+            given = (self.after, self.version, self.until, EVENTS)
+            self.page, self.at = await self.source.connection.fetch(_EVENTS, *given), 0
+            self.is_last = len(self.page) < EVENTS
+            if self.page:
+                self.after, self.version = self.page[-1]["stream_id"], self.page[-1]["version"]
+        return self.page[self.at] if self.at < len(self.page) else None
 
 
-async def _events(connection: Connection, stream: str) -> AsyncIterator[asyncpg.Record]:
-    last = _BEFORE_ALL
-    while page := await connection.fetch(_EVENTS, stream, last, PAGE):
-        for row in page:
-            yield row
-        last = page[-1]["version"]
+def _key(row: asyncpg.Record) -> bytes:
+    """Give a row's stream as the database sorts it: by its bytes."""
+    name: str = row["stream_id"]
+    return name.encode()
 
 
-async def _check_stream(seen: _Seen, stored: asyncpg.Record) -> None:
+async def _check_stream(seen: _Seen, stored: asyncpg.Record, events: _Events) -> None:
     """Walk one stream from its first event to its head row, up to the first bad place."""
     stream = stored["stream_id"]
     head = Head()
@@ -88,7 +111,7 @@ async def _check_stream(seen: _Seen, stored: asyncpg.Record) -> None:
     seen.at.checked["streams"] += 1
     version = 1
     try:
-        async for row in _events(seen.at.connection, stream):
+        async for row in events.of(stream):
             version = min(row["version"], head.version + 1)
             head = await _check_event(seen, head, row, history)
             seen.at.checked["events"] += 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from weakref import WeakKeyDictionary
 
 from temporalio.converter import (
     AdvancedJSONEncoder,
@@ -11,11 +12,13 @@ from temporalio.converter import (
     DataConverter,
     DefaultPayloadConverter,
     JSONPlainPayloadConverter,
+    JSONTypeConverter,
+    value_to_type,
 )
 from temporalio.exceptions import ApplicationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, MutableMapping, Sequence
 
     from temporalio.api.common.v1 import Payload
     from temporalio.converter import EncodingPayloadConverter
@@ -38,9 +41,39 @@ class BriefEncoder(AdvancedJSONEncoder):
         return {field.name: value for field, value in held if value != field.default}
 
 
+class DataclassReader(JSONTypeConverter):
+    """Makes dataclasses as the library does, but learns the types of their fields once.
+
+    The library compiles them anew for every payload, which is most of what a replay costs.
+    Types are kept no longer than their class: the sandbox has its own for each workflow.
+    """
+
+    def __init__(self) -> None:
+        self._known: MutableMapping[type, Mapping[str, type]] = WeakKeyDictionary()
+
+    def to_typed_value(self, hint: type, value: Any) -> Any:  # noqa: ANN401 - the library's own
+        """Make a dataclass of a JSON object; everything else is left to the library."""
+        if not (dataclasses.is_dataclass(hint) and isinstance(value, dict)):
+            return JSONTypeConverter.Unhandled
+        held = cast("dict[str, object]", value)
+        types = self._known.get(hint)
+        if types is None:
+            hints = get_type_hints(hint)
+            types = {field.name: hints[field.name] for field in dataclasses.fields(hint)}
+            self._known[hint] = types
+        return hint(
+            **{
+                name: value_to_type(types[name], given, [self])
+                for name, given in held.items()
+                if name in types
+            }
+        )
+
+
 def _brief(converter: EncodingPayloadConverter) -> EncodingPayloadConverter:
     if isinstance(converter, JSONPlainPayloadConverter):
-        return JSONPlainPayloadConverter(encoder=BriefEncoder)
+        readers = [DataclassReader()]
+        return JSONPlainPayloadConverter(encoder=BriefEncoder, custom_type_converters=readers)
     return converter
 
 

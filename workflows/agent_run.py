@@ -28,6 +28,7 @@ with workflow.unsafe.imports_passed_through():
         ended,
         next_step,
     )
+    from domain.runs.shapes import name_at
     from domain.runs.steps import (
         BuildInput,
         CheckInput,
@@ -277,7 +278,7 @@ class AgentRun:
         return grown and self._at.phase == "step" and not self._operator
 
     def _item_name(self) -> str:
-        return self._at.items[self._at.item].name if self._at.items else ""
+        return name_at(self._at.items, self._at.item) if self._at.items else ""
 
     def _show(self) -> None:
         """Keep the card and the search attributes true; costs events only when they change."""

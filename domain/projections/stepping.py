@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import orjson
 
 from domain.runs.account import MAYBE_BILLED
 from domain.runs.budget import counted
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from domain.projections.rows import CallRow, RunRow, StepRow
+    from domain.projections.rows import CallRow, RunRow, StepRow, UsageRow
     from domain.projections.tables import Sequenced, Tables
 
 Usage: TypeAlias = dict[str, Any]
 
 _NOTHING: Usage = {"input_tokens": 0, "output_tokens": 0, "cost": "0"}
+_FREE = Decimal(0)
 
 
 def _is_current(run: RunRow, body: dict[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def failed(tables: Tables, run: RunRow, event: Sequenced) -> None:
     step = _step(tables, run, body)
     if body.get("partial") or body["code"] in MAYBE_BILLED:
         _give_up(tables, (run, step), event)
-    elif str(body["n"]) in json.loads(step.reserved_before):
+    elif str(body["n"]) in _all_held(step):
         _settle(tables, (run, step), event, _NOTHING)
     if _came_to_nothing(run, step, body) and step.open_n is None and step.answered_n is None:
         step.failed = body["code"]
@@ -108,13 +108,7 @@ def compacted(tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Count what a summary of the conversation used, with the step that it makes room for."""
     step, usage = _step(tables, run, event.body), event.body["usage"]
     step.item = step.item or run.item
-    rows = (run, step)
-    said, wrote = usage["input_tokens"], usage["output_tokens"]
-    tokens, cost = counted(said, wrote, usage["cost"], 0, None)
-    _count(tables, rows, event.at, _Held(tokens, cost, guessed=False))
-    if said is None or wrote is None:
-        _unknown(tables, rows, event.at, 1)
-    _tell(tables, rows, event.at, usage)
+    _spend(_rows(tables, (run, step), event), usage, None)
 
 
 class _Held(NamedTuple):
@@ -125,71 +119,94 @@ class _Held(NamedTuple):
     guessed: bool
 
 
-def _hold(step: StepRow, n: int, held: _Held | None) -> None:
-    """Keep what a request of the step reserved, or drop it: it is settled."""
-    kept = json.loads(step.reserved_before)
-    kept.pop(str(n), None)
-    if held is not None:
-        kept[str(n)] = list(held)
-    step.reserved_before = json.dumps(kept)
+def _all_held(step: StepRow) -> dict[str, Any]:
+    """Read what the step's requests reserved and nobody has settled, by their numbers."""
+    held: dict[str, Any] = orjson.loads(step.reserved_before)
+    return held
 
 
-def _held(step: StepRow, n: int) -> _Held | None:
-    kept = json.loads(step.reserved_before).get(str(n))
-    return None if kept is None else _Held(*kept)
+def _hold(step: StepRow, n: int, held: _Held) -> None:
+    """Keep what a request of the step reserved."""
+    kept = _all_held(step)
+    kept[str(n)] = list(held)
+    step.reserved_before = orjson.dumps(kept).decode()
 
 
-def _give_up(tables: Tables, rows: tuple[RunRow, StepRow], event: Sequenced) -> None:
+def _let_go(step: StepRow, n: int) -> _Held | None:
+    """Drop what a request of the step reserved, and give it: it is settled."""
+    kept = _all_held(step)
+    held = kept.pop(str(n), None)
+    if held is None:
+        return None
+    step.reserved_before = orjson.dumps(kept).decode()
+    return _Held(*held)
+
+
+_Rows: TypeAlias = "tuple[RunRow, StepRow, UsageRow]"
+
+
+def _rows(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced) -> _Rows:
+    """Give all rows in which a request of a step counts: its run's, its own, its item's day's."""
+    run, step = of
+    return run, step, tables.used(run, step.item, event.at)
+
+
+def _give_up(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced) -> None:
     """Count a request at its reservation, once."""
-    n, held = event.body["n"], _held(rows[1], event.body["n"])
+    n = event.body["n"]
+    kept = _all_held(of[1]).get(str(n))
+    held = None if kept is None else _Held(*kept)
     if held is not None and not held.guessed:
-        _count(tables, rows, event.at, held)
-        _unknown(tables, rows, event.at, 1)
-        _hold(rows[1], n, held._replace(guessed=True))
+        rows = _rows(tables, of, event)
+        _count(rows, held.tokens, held.cost)
+        _unknown(rows, 1)
+        _hold(of[1], n, held._replace(guessed=True))
 
 
-def _settle(tables: Tables, rows: tuple[RunRow, StepRow], event: Sequenced, usage: Usage) -> None:
+def _settle(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced, usage: Usage) -> None:
     """Count what a request used, instead of its reservation where it counted at that."""
-    n, held = event.body["n"], _held(rows[1], event.body["n"])
+    rows, held = _rows(tables, of, event), _let_go(of[1], event.body["n"])
     if held is not None and held.guessed:
-        _count(tables, rows, event.at, held, sign=-1)
-        _unknown(tables, rows, event.at, -1)
-    _hold(rows[1], n, None)
+        _count(rows, held.tokens, held.cost, sign=-1)
+        _unknown(rows, -1)
+    _spend(rows, usage, held)
+
+
+def _spend(rows: _Rows, usage: Usage, held: _Held | None) -> None:
+    """Count what a request used; `held` is what it had reserved."""
     reserved, price = (0, None) if held is None else (held.tokens, held.cost)
     said, wrote = usage["input_tokens"], usage["output_tokens"]
     tokens, cost = counted(said, wrote, usage["cost"], reserved, price)
-    _count(tables, rows, event.at, _Held(tokens, cost, guessed=False))
+    _count(rows, tokens, cost)
     if said is None or wrote is None:
-        _unknown(tables, rows, event.at, 1)
+        _unknown(rows, 1)
     if usage is not _NOTHING:
-        _tell(tables, rows, event.at, usage)
+        _tell(rows, usage)
 
 
-def _count(
-    tables: Tables, rows: tuple[RunRow, StepRow], at: datetime, held: _Held, *, sign: int = 1
-) -> None:
-    """Add what one request counts to its run, its step and its item's day, or take it away."""
-    run, step = rows
-    used = tables.used(run, step.item, at)
-    for row in (run, step, used):
-        row.tokens += sign * held.tokens
-        if held.cost is None:
+def _count(rows: _Rows, tokens: int, cost: str | None, *, sign: int = 1) -> None:
+    """Add what one request counts to its rows, or take it away."""
+    price = None if cost is None else sign * Decimal(cost)
+    for row in rows:
+        row.tokens += sign * tokens
+        if price is None:
             row.cost_unknown += sign
         else:
-            row.cost = sign * Decimal(held.cost) + (row.cost or Decimal(0))
+            row.cost = price + (row.cost or _FREE)
 
 
-def _unknown(tables: Tables, rows: tuple[RunRow, StepRow], at: datetime, count: int) -> None:
-    """Count requests whose tokens nobody told whole."""
-    rows[0].tokens_unknown += count
-    tables.used(rows[0], rows[1].item, at).tokens_unknown += count
+def _unknown(rows: _Rows, count: int) -> None:
+    """Count requests whose tokens nobody told whole; the step has no such figure."""
+    run, _, used = rows
+    run.tokens_unknown += count
+    used.tokens_unknown += count
 
 
-def _tell(tables: Tables, rows: tuple[RunRow, StepRow], at: datetime, usage: Usage) -> None:
+def _tell(rows: _Rows, usage: Usage) -> None:
     """Add what a provider said of a request; what it did not say stays unknown."""
     said, wrote = usage["input_tokens"], usage["output_tokens"]
     cached = usage.get("cached_tokens")
-    for row in (*rows, tables.used(rows[0], rows[1].item, at)):
+    for row in rows:
         if said is not None:
             row.input_tokens = said + (row.input_tokens or 0)
         if wrote is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
+from domain.replace import replace
 from domain.runs.budget import Spent, counted, tokens_of
 from domain.runs.conversation import Usage
 

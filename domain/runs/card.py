@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain.runs.position import Position  # noqa: TC001 - decoded from the run's start
+from domain.runs.shapes import count, shape_at
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,12 @@ def place(at: Position) -> str:
     """Say where in the sequence a run is."""
     if not at.items:
         return "being defined"
-    name = at.items[at.item].name
-    where = f"item {at.item + 1} of {len(at.items)} ({name})"
+    shape = shape_at(at.items, at.item)
+    where = f"item {at.item + 1} of {count(at.items)}"
+    if shape.name:
+        where += f" ({shape.name})"
     if at.repair:
-        where += f", repair {at.repair} of {at.items[at.item].repairs}"
+        where += f", repair {at.repair} of {shape.repairs}"
     if at.turn:
         where += f", turn {at.turn}, step {at.step}"
     return where

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from domain.runs.shapes import count, shape_at
 from domain.runs.steps import (
     BuildInput,
     BuildResult,
@@ -122,9 +123,9 @@ def ended(at: Position, ending: Ending) -> Position:
 
 def _begin_item(at: Position, item: int) -> Position:
     """Go to an item, or to the end after the last one."""
-    if item >= len(at.items):
+    if item >= count(at.items):
         return ended(at, Ending("completed", "done"))
-    shape = at.items[item]
+    shape = shape_at(at.items, item)
     at = replace(at, item=item, repair=0, groups=())
     if shape.has_turn:
         return replace(at, phase="step", turn=at.turn + 1, step=1)
@@ -194,7 +195,7 @@ def _for_capacity(at: Position, result: StepResult) -> Wait:
 
 
 def _after_turn(at: Position) -> Position:
-    if at.items[at.item].has_checks:
+    if shape_at(at.items, at.item).has_checks:
         return replace(at, phase="check")
     return _begin_item(at, at.item + 1)
 
@@ -237,7 +238,7 @@ def after_check(at: Position, result: CheckResult) -> Position:
         case "over_budget":
             return ended(at, Ending("over_budget", result.code))
         case "failed":
-            if at.repair >= at.items[at.item].repairs:
+            if at.repair >= shape_at(at.items, at.item).repairs:
                 return ended(at, Ending("failed", "checks_failed"))
             return replace(at, phase="step", turn=at.turn + 1, step=1, repair=at.repair + 1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ from domain.events import (
     TurnCompleted,
     TurnStarted,
 )
+from domain.replace import replace
 from domain.runs.account import Account, Held, fail, give_up, reserve, settle
 from domain.runs.budget import Budget, Spent, raised
 from domain.runs.conversation import CallRequest

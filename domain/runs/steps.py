@@ -39,12 +39,16 @@ class CallRef:
 
 @dataclass(frozen=True)
 class ItemShape:
-    """What the workflow must know of an item."""
+    """What the workflow must know of an item, or of `times` items in a row that are alike.
+
+    `name` is "" where there are too many to name them.
+    """
 
     name: str
     has_turn: bool = True
     has_checks: bool = False
     repairs: int = MOST_REPAIRS
+    times: int = 1
 
 
 @dataclass(frozen=True)

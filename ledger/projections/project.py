@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from ledger.projections.tables import (
     STEP,
     USAGE,
     Table,
-    arrays_of,
+    json_of,
     writing_all,
 )
 
@@ -151,7 +150,7 @@ class Batch:
     after: int
     until: int
     tables: tuple[Table, ...]
-    arguments: tuple[Sequence[Any], ...]
+    arguments: tuple[str, ...]
 
 
 async def prepare(source: Source, projector: Projector, until: int) -> Batch:
@@ -174,8 +173,13 @@ async def prepare(source: Source, projector: Projector, until: int) -> Batch:
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as exc:
         projector.forget()
         raise _unreadable(exc, events[n]) from None
+    try:
+        batch = _batch(kept, after, until)
+    except TypeError as exc:
+        projector.forget()
+        raise _invalid(after, exc) from None
     projector.at = until
-    return _batch(kept, after, until)
+    return batch
 
 
 def _unreadable(exc: Exception, event: Sequenced) -> LegatoError:
@@ -195,8 +199,13 @@ def _batch(kept: Tables, after: int, until: int) -> Batch:
         (USAGE, kept.usage),
     )
     filled = [(table, rows) for table, rows in every if rows]
-    arguments = [column for table, rows in filled for column in arrays_of(table, rows.values())]
-    return Batch(after, until, tuple(table for table, _ in filled), tuple(arguments))
+    arguments = tuple(json_of(rows.values()) for _, rows in filled)
+    return Batch(after, until, tuple(table for table, _ in filled), arguments)
+
+
+def _invalid(after: int, exc: Exception) -> LegatoError:
+    where = f"the events after number {after} of the feed give what no row can hold"
+    return bug("rows_invalid", where, error=type(exc).__name__)
 
 
 async def write(source: Source, projector: Projector, batch: Batch) -> bool:
@@ -206,8 +215,7 @@ async def write(source: Source, projector: Projector, batch: Batch) -> bool:
         mine = await source.fetchval(statement, batch.until, batch.after, *batch.arguments)
     except asyncpg.DataError as exc:
         projector.forget()
-        where = f"the events after number {batch.after} of the feed give what no row can hold"
-        raise bug("rows_invalid", where, error=type(exc).__name__) from None
+        raise _invalid(batch.after, exc) from None
     except BaseException:
         projector.forget()
         raise

@@ -1,4 +1,4 @@
-"""Facts that wait together go in one statement, and one writer's error is never another's."""
+"""Appends that wait together go in one statement, and one writer's error is never another's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from domain.tools.results import ok
 from ledger.append import Appended, Part, TakenError, VersionConflictError, append
-from ledger.reads import read_stream
+from ledger.reads import read_head, read_stream
+from ledger.statement import MOST
 from ledger.verify import verify
 from tests.support import facts
-from tests.support.ledger import PERSON
+from tests.support.ledger import PERSON, begin_run
 
 if TYPE_CHECKING:
+    from domain.events import Fact
     from ledger.connect import Ledger
     from ledger.together import Together
 
@@ -48,8 +50,41 @@ async def test_facts_of_many_streams_share_statements(ledger: Ledger) -> None:
     assert at_rest(ledger.together)
 
 
+async def test_appends_of_several_facts_share_statements_too(ledger: Ledger) -> None:
+    """Each is whole and in order, with one recorded time, whatever stands beside it."""
+    await begun(ledger)
+    given = [[facts.message(f"m{i}") for i in range(1 + n % MOST)] for n in range(len(STREAMS))]
+
+    done = await asyncio.gather(
+        *(append(ledger, PERSON, Part(s, tuple(g), 1)) for s, g in zip(STREAMS, given, strict=True))
+    )
+
+    for stream, wrote, appended in zip(STREAMS, given, done, strict=True):
+        _, *stored = await read_stream(ledger, stream)
+        assert [event.fact for event in stored] == wrote
+        assert appended.heads == {stream: (1 + len(wrote), stored[-1].hash)}
+        assert {event.recorded_at for event in stored} == {appended.at}
+    assert await ledger.pool.fetchval(TRANSACTIONS) < 2 * len(STREAMS)
+    assert (await verify(ledger)).problems == ()
+    assert at_rest(ledger.together)
+
+
+async def test_a_run_ends_beside_appends_to_others(ledger: Ledger) -> None:
+    """Its stream closes, theirs stay open."""
+    runs = [await begin_run(ledger, f"r{n}", facts.attached()) for n in range(8)]
+
+    def last(n: int) -> tuple[Fact, ...]:
+        return (facts.stopped(), facts.run_ended()) if n % 2 else (facts.stopped(),)
+
+    await asyncio.gather(*(append(ledger, PERSON, Part(r, last(n))) for n, r in enumerate(runs)))
+
+    closed = [(await read_head(ledger, run)).closed for run in runs]
+    assert closed == [n % 2 == 1 for n in range(8)]
+    assert (await verify(ledger)).problems == ()
+
+
 async def test_a_writer_that_is_refused_stops_no_other(ledger: Ledger) -> None:
-    """Among those that wait: a wrong version, a repeated id, a lost first, a new stream."""
+    """A wrong version, a repeated id, a lost first, half a batch, a new stream: all wait beside."""
     await begun(ledger)
     first = facts.settled(outcome=ok("theirs"))
     await append(ledger, PERSON, Part(STREAMS[2], (first,)))
@@ -57,7 +92,8 @@ async def test_a_writer_that_is_refused_stops_no_other(ledger: Ledger) -> None:
         0: Part(STREAMS[0], (facts.message("m"),), 7),
         1: Part(STREAMS[1], (facts.message("first"),)),
         2: Part(STREAMS[2], (facts.settled(outcome=ok("ours")),)),
-        3: Part("incoming/new", (facts.message("m"),)),
+        3: Part(STREAMS[3], (facts.message("m"), facts.message("first"))),
+        4: Part("incoming/new", (facts.message("m"), facts.message("n"))),
     }
     parts = [odd.get(n, Part(s, (facts.message("m"),))) for n, s in enumerate(STREAMS)]
 
@@ -65,11 +101,13 @@ async def test_a_writer_that_is_refused_stops_no_other(ledger: Ledger) -> None:
         *(append(ledger, PERSON, part) for part in reversed(parts)), return_exceptions=True
     )
 
-    wrong, repeated, lost, *fine = reversed(ends)
+    wrong, repeated, lost, half, *fine = reversed(ends)
     assert isinstance(wrong, VersionConflictError)
     assert isinstance(repeated, Appended)
     assert repeated.repeated
     assert isinstance(lost, TakenError)
+    assert isinstance(half, TakenError)
+    assert len(await read_stream(ledger, STREAMS[3])) == 1
     assert all(isinstance(end, Appended) and not end.repeated for end in fine)
     assert (await verify(ledger)).problems == ()
     assert at_rest(ledger.together)
