@@ -74,12 +74,15 @@ create or replace function ledger.append(
   e_part int[], e_id text[], e_type text[], e_schema smallint[], e_correlation text[],
   e_envelope bytea[], e_body bytea[], e_codec smallint[], e_key text[], e_blobs bytea[],
   e_commit bytea[], e_same bytea[], e_closes boolean[]
-) returns table (out_stream text, out_version bigint, out_hash bytea) language plpgsql as $$
+) returns table (out_stream text, out_version bigint, out_hash bytea) language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   stamp constant timestamptz := statement_timestamp();
   head ledger.stream;
   own_key bigint := 0;
   closes boolean;
+  p_version bigint[] := array_fill(null::bigint, array[cardinality(p_stream)]);
+  p_closed boolean[] := array_fill(null::boolean, array[cardinality(p_stream)]);
   versions bigint[] := array_fill(null::bigint, array[cardinality(e_part)]);
   hashes bytea[] := array_fill(null::bytea, array[cardinality(e_part)]);
   h_stream text[]; h_version bigint[]; h_hash bytea[]; h_closes boolean[];
@@ -95,14 +98,8 @@ begin
     own_key := greatest(own_key, head.order_key);
     for i in 1 .. cardinality(p_stream) loop
       continue when p_stream[i] <> head.stream_id;
-      if head.version is distinct from coalesce(p_expected[i], head.version) then
-        raise exception 'expected % at version %, it is at %', head.stream_id, p_expected[i],
-          head.version using errcode = 'LG001';
-      end if;
-      if head.closed_at is not null and not p_after_end[i] then
-        raise exception '% is closed', head.stream_id
-          using errcode = 'LG002', detail = head.stream_id;
-      end if;
+      p_version[i] := head.version;
+      p_closed[i] := head.closed_at is not null;
     end loop;
     closes := false;
     for i in 1 .. cardinality(e_part) loop
@@ -118,6 +115,15 @@ begin
     h_version := h_version || head.version;
     h_hash := h_hash || head.head_hash;
     h_closes := h_closes || closes;
+  end loop;
+  for i in 1 .. cardinality(p_stream) loop
+    if p_version[i] is distinct from coalesce(p_expected[i], p_version[i]) then
+      raise exception 'expected % at version %, it is at %', p_stream[i], p_expected[i],
+        p_version[i] using errcode = 'LG001';
+    end if;
+    if p_closed[i] and not p_after_end[i] then
+      raise exception '% is closed', p_stream[i] using errcode = 'LG002', detail = p_stream[i];
+    end if;
   end loop;
   own_key := greatest(own_key, ledger.own_key());
   update ledger.stream t set
