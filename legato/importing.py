@@ -6,18 +6,25 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from domain.agents.imported.loss import Became, FieldReport
 from domain.agents.imported.upgrade import upgraded
 from domain.errors import LegatoError, problems, refused
+from legato.drafts import Dialect, dialect_of, drafts_of, files_below, text_of, unique
 from legato.plan_steps import IN_WORKFLOW, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Kind: TypeAlias = Literal["steps"]
-KINDS: tuple[Kind, ...] = ("steps",)
+Kind: TypeAlias = Literal["steps", "claude", "copilot", "crewai", "agents"]
+"""What a source is: saved steps, agent files of one program, or a folder of agent files."""
+
+FORMS = ("steps", "claude", "copilot", "crewai")
+"""What a person may say that a source is."""
+
+DRAFTS = "legato-drafts"
+"""Where drafts of agents go: no folder that agents are loaded from."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,9 @@ class Import:
     def refused(self) -> int:
         """Count what is refused: parts that are not brought over, and what the file lacks."""
         whole = sum(row.became is Became.REFUSED for row in self.rows)
-        return whole + sum(not part.kept for part in self.parts)
+        return whole + sum(
+            any(row.became is Became.REFUSED for row in part.rows) for part in self.parts
+        )
 
     @property
     def for_people(self) -> int:
@@ -70,13 +79,36 @@ class Import:
         return {one.value: found[one.value] for one in Became}
 
 
-def read_import(path: Path, to: Path | None) -> Import:
+def read_import(path: Path, to: Path | None, form: str = "") -> Import:
     """Read a source; `to` is where its files go, None for their usual place.
 
-    Raises `step_file_unreadable`.
+    `form` says what the source is, "" leaves that to its name. Raises `step_file_unreadable`,
+    `import_unknown` and `import_too_large`.
     """
-    source = path.joinpath(*IN_WORKFLOW) if path.is_dir() else path
-    return _steps(source, to)
+    flow = path.joinpath(*IN_WORKFLOW)
+    if form == "steps" or (not form and (path.suffix == ".json" or flow.is_file())):
+        return _steps(flow if path.is_dir() else path, to)
+    if path.is_dir():
+        return _drafts(path, "agents", form, files_below(path), to)
+    if not path.exists() or not (form or dialect_of(path)):
+        raise refused(
+            "import_unknown",
+            f"{path} is nothing that can be imported",
+            cause="" if path.exists() else "there is nothing at this path",
+            next="name a step_config.json, an agent file (.md), a crew's agents.yaml, or a folder "
+            "of them; --from says what a file is whose name does not",
+        )
+    return _drafts(path, form or dialect_of(path) or "claude", form, [path], to)
+
+
+def _drafts(path: Path, kind: str, form: str, files: Sequence[Path], to: Path | None) -> Import:
+    dialect = cast("Dialect | None", form or None)
+    drafts = unique([draft for file in files for draft in drafts_of(file, dialect)])
+    folder = to or Path(DRAFTS)
+    texts = [text for draft in drafts if (text := text_of(draft)) is not None]
+    parts = tuple(Brought(one.name, one.agent is not None, one.rows) for one in drafts)
+    targets = tuple(Target(folder / name, text) for name, text in texts)
+    return Import(cast("Kind", kind), path, parts, targets)
 
 
 def _steps(source: Path, to: Path | None) -> Import:

@@ -9,10 +9,12 @@ import click
 
 from legato.cli.console import Call, json_option
 from legato.cli.screens.loss import import_screen
-from legato.importing import Import, read_import, report_json, write_import
+from legato.importing import FORMS, Import, read_import, report_json, write_import
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+TO_HELP = "Where to write: a file for steps, else beside PATH; a folder for agents."
 
 _REFUSED = 3
 _FOR_PEOPLE = 5
@@ -20,21 +22,24 @@ _FOR_PEOPLE = 5
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Path(path_type=Path), help="Where to write, else beside PATH.")
+@click.option("--to", type=click.Path(path_type=Path), help=TO_HELP)
+@click.option("--from", "form", type=click.Choice(FORMS), help="What PATH is, else by its name.")
 @click.option("--strict", is_flag=True, help="Write nothing while a person has to decide.")
 @click.option("--overwrite", is_flag=True, help="Write over files that hold something else.")
 @json_option
 @click.pass_obj
 def import_command(
-    call: Call, path: Path, *, to: Path | None, strict: bool, overwrite: bool
+    call: Call, path: Path, *, to: Path | None, form: str | None, strict: bool, overwrite: bool
 ) -> int:
     """Bring PATH over to Legato's own form and report what became of each field.
 
-    PATH is a step_config.json of an older program, or the folder of its workflow. The old file
-    stays as it is. Exit status: 0 written, 3 something is refused, 5 a person has to decide
+    PATH is a step_config.json of an older program or the folder of its workflow, an agent file of
+    Claude Code (.md) or Copilot (.agent.md), an agents.yaml of CrewAI, or a folder of agent files.
+    Agents become drafts, which nothing loads from where they are written. What is imported stays
+    as it is. Exit status: 0 written, 3 something is refused, 5 a person has to decide
     (with --strict).
     """
-    made = read_import(path, to)
+    made = read_import(path, to, form or "")
     waits = strict and made.for_people > 0
     written = () if waits else write_import(made, overwrite=overwrite)
     status = _REFUSED if made.refused else _FOR_PEOPLE if waits else 0
@@ -51,5 +56,5 @@ def _said(made: Import, written: Sequence[Path], *, waits: bool) -> str:
             "file (a stored profile decides those of stores), or leave out --strict"
         )
     if not written:
-        return "nothing is written: the file cannot be read as one of saved steps"
+        return "nothing is written: there is nothing that could be kept"
     return "\n".join(f"written: {path}" for path in written)
