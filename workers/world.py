@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from activities.models.pipeline import pipeline_model
 from activities.models.select import model_problem, models
 from activities.tools.files import FILE_TOOLS
+from activities.tools.knowledge import KNOWLEDGE_TOOLS
+from activities.tools.learnings import LEARNINGS_TOOLS
 from activities.tools.people import PEOPLE_TOOLS
 from activities.tools.plugins import load_plugins
 from activities.tools.review import REVIEW_TOOLS
@@ -33,6 +35,8 @@ def all_tools() -> tuple[Tool, ...]:
         *SEARCH_TOOLS,
         *SHELL_TOOLS,
         *WORKFLOW_DB_TOOLS,
+        *KNOWLEDGE_TOOLS,
+        *LEARNINGS_TOOLS,
         *REVIEW_TOOLS,
         *PEOPLE_TOOLS,
         *load_plugins(),

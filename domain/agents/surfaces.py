@@ -7,9 +7,17 @@ CHANGE = ("write_file", "edit_file", "delete_file")
 RUN = ("shell",)
 ASK_DATABASE = ("query_workflow_db", "describe_workflow_db")
 CHANGE_DATABASE = ("mutate_workflow_db",)
-ASK_STORES = ASK_DATABASE
-STORES = (*ASK_DATABASE, *CHANGE_DATABASE)
+ASK_KNOWLEDGE = ("list_knowledge", "search_knowledge", "read_knowledge")
+CHANGE_KNOWLEDGE = ("write_note", "delete_note")
+ASK_LEARNINGS = ("read_learnings",)
+CHANGE_LEARNINGS = ("write_learning", "delete_learning")
+
+ASK_STORES = (*ASK_DATABASE, *ASK_KNOWLEDGE, *ASK_LEARNINGS)
+"""What every agent may read that works with a workspace's stores."""
+
+STORES = (*ASK_STORES, *CHANGE_DATABASE, *CHANGE_KNOWLEDGE, *CHANGE_LEARNINGS)
 """The tools of a workspace's stores: a plan step has them by its profile, whatever it names."""
+
 FILE_FINDINGS = ("record_finding", "list_findings")
 CLOSE_FINDINGS = ("claim_findings", "write_receipt")
 ASK_PEOPLE = ("ask_human",)

@@ -23,7 +23,14 @@ from domain.tools.results import Tag
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-UNLISTED_CHANGES = ("mutate_workflow_db", "shell")
+UNLISTED_CHANGES = (
+    "mutate_workflow_db",
+    "shell",
+    "write_note",
+    "delete_note",
+    "write_learning",
+    "delete_learning",
+)
 """Tools that may change something without naming a path in their outcome."""
 
 _LENGTH = 12

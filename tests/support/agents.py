@@ -16,13 +16,26 @@ from domain.tools.registry import Registry, ToolSpec, Writes, build_registry, to
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LASTING = ("write_file", "edit_file", "delete_file", "mutate_workflow_db")
+LASTING = (
+    "write_file",
+    "edit_file",
+    "delete_file",
+    "mutate_workflow_db",
+    "write_note",
+    "delete_note",
+    "write_learning",
+    "delete_learning",
+)
 READING = (
     "list_files",
     "search_files",
     "read_file",
     "query_workflow_db",
     "describe_workflow_db",
+    "list_knowledge",
+    "search_knowledge",
+    "read_knowledge",
+    "read_learnings",
     "list_findings",
 )
 LEDGER = ("record_finding", "claim_findings", "write_receipt")

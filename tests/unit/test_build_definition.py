@@ -12,7 +12,7 @@ from domain.agents.profile import Profile
 from domain.runs.budget import Budget, Limits
 from domain.runs.sequence import Item
 from domain.tools.registry import Registry, Writes
-from tests.support.agents import a_registry, a_request, a_tool, built, codes, refusals
+from tests.support.agents import LASTING, a_registry, a_request, a_tool, built, codes, refusals
 
 
 def names(**request: object) -> tuple[str, ...]:
@@ -127,12 +127,7 @@ def test_names_none_and_nothing_are_three_different_wishes() -> None:
 def test_a_reader_differs_from_a_writer_by_the_lasting_tools_only() -> None:
     writer, reader = names(), names(profile=Profile.READER)
 
-    assert set(writer) - set(reader) == {
-        "write_file",
-        "edit_file",
-        "delete_file",
-        "mutate_workflow_db",
-    }
+    assert set(writer) - set(reader) == set(LASTING)
     assert set(reader) < set(writer)
 
 

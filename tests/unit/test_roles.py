@@ -19,8 +19,17 @@ from domain.tools.registry import Registry
 from tests.support.agents import a_registry, a_request, built, codes, refusals
 
 LOOK = {"list_files", "search_files", "read_file", "shell"}
-ASK = {"query_workflow_db", "describe_workflow_db"}
-LASTING = {"write_file", "edit_file", "delete_file", "mutate_workflow_db"}
+ASK = {
+    "query_workflow_db",
+    "describe_workflow_db",
+    "list_knowledge",
+    "search_knowledge",
+    "read_knowledge",
+    "read_learnings",
+}
+CHANGE = {"write_file", "edit_file", "delete_file"}
+KEEP = {"mutate_workflow_db", "write_note", "delete_note", "write_learning", "delete_learning"}
+LASTING = CHANGE | KEEP
 FILING = {"record_finding", "list_findings"}
 CLOSING = {"claim_findings", "write_receipt"}
 PERSON = {"ask_human"}
@@ -49,6 +58,7 @@ def repairing() -> Row:
     return Row(WRITER, tools, sequence=REPAIR, skills=("repair-method",), needs="workspace checks")
 
 
+KEEPING = Row(WRITER, LOOK - {"shell"} | ASK | KEEP | PERSON)
 STEP = Row(WRITER, EVERYDAY, needs="", more="plugins steps")
 
 TABLE = {
@@ -76,6 +86,8 @@ TABLE = {
     "operations-reviewer": Row(READER, REVIEWING),
     "timing-and-cost-reviewer": Row(READER, REVIEWING),
     "goal-advisor-finalizer": Row(WRITER, EVERYDAY, more="plugins"),
+    "knowledge-maintenance": KEEPING,
+    "learning-maintenance": KEEPING,
 }
 """Every role, with exactly what it gives."""
 

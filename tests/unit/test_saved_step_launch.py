@@ -9,7 +9,7 @@ import pytest
 from domain.agents.definition import Skill, fingerprint
 from domain.agents.imported.upgrade import upgraded
 from domain.agents.profile import Profile
-from domain.agents.surfaces import STORES
+from domain.agents.surfaces import ASK_STORES, STORES
 from domain.runs.budget import Budget
 from domain.tools.registry import Writes
 from tests.support.agents import (
@@ -146,7 +146,7 @@ def test_a_reader_is_told_which_named_tools_it_never_has() -> None:
     made = launched(a_file(one=config))
 
     assert row_of(made.step, "enabled_custom_tools[0]").code == "tool_not_of_profile"
-    assert tools(made) == {"read_file", "query_workflow_db", "describe_workflow_db"}
+    assert tools(made) == {"read_file", *ASK_STORES}
 
 
 def test_a_call_narrows_the_tools_of_a_step() -> None:
