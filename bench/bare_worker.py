@@ -17,7 +17,8 @@ from bench.cluster import PAD
 from legato.client import connect
 from legato.leave import leave
 from workers.beat import ActivitySurround
-from workers.worker import GRACE, MOST_ACTIVITIES, MOST_RUNS_KEPT, THROTTLE
+from workers.under_way import UnderWay
+from workers.worker import MOST_ACTIVITIES, MOST_RUNS_KEPT, THROTTLE, WITHOUT_END
 
 QUEUE = "bare"
 
@@ -40,13 +41,13 @@ async def serve(address: str, namespace: str) -> None:
         task_queue=QUEUE,
         workflows=[BareConversation],
         activities=[step],
-        interceptors=[ActivitySurround()],
+        interceptors=[ActivitySurround(UnderWay())],
         max_cached_workflows=MOST_RUNS_KEPT,
         max_concurrent_activities=MOST_ACTIVITIES,
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=2),
         max_heartbeat_throttle_interval=THROTTLE,
         default_heartbeat_throttle_interval=THROTTLE,
-        graceful_shutdown_timeout=GRACE,
+        graceful_shutdown_timeout=WITHOUT_END,
     )
     async with worker:
         await stop.wait()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from domain.codec import Json, decode_object
-from domain.errors import bug
+from domain.errors import LegatoError, bug
 from domain.events import Fact, SlotTaken, decode
 from domain.ids import slot_stream
 from domain.runs.slots import fold_slot
@@ -16,6 +17,8 @@ from ledger.blobs import blob_id, unpack
 from ledger.encode import plain_body
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import asyncpg
 
     from domain.runs.slots import Slot
@@ -120,6 +123,26 @@ async def read_event(ledger: Ledger, stream: str, name: str) -> Stored | None:
         name,
     )
     return None if row is None else stored_of(row)
+
+
+async def read_events(ledger: Ledger, streams: Sequence[str], name: str) -> list[Stored]:
+    """Read the event with one id in each of several streams.
+
+    Streams without it are left out, and those where it cannot be read.
+    """
+    if not streams:
+        return []
+    rows = await ledger.pool.fetch(
+        f"select {COLUMNS} {FROM} where e.stream_id = any($1) and e.event_id = $2"
+        " order by e.stream_id",
+        list(streams),
+        name,
+    )
+    found: list[Stored] = []
+    for row in rows:
+        with suppress(LegatoError):
+            found.append(stored_of(row))
+    return found
 
 
 async def read_slot(ledger: Ledger, slot: str) -> Slot:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Replayer
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
@@ -25,7 +27,7 @@ from workflows.agent_run import AgentRun
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from temporalio.client import Client
+    from temporalio.client import Client, WorkflowHistory
 
     from domain.runs.recorded import Recorded
     from ledger.reads import Head
@@ -101,6 +103,12 @@ async def _rows(door: Door, run_id: str, events: Sequence[Recorded]) -> Rows:
     return Rows(row.version, ok=not wrong, problem=said)
 
 
+@lru_cache(maxsize=1)
+def _silent() -> Runtime:
+    """Give a runtime that prints nothing: stdout has one document, and the difference is in it."""
+    return Runtime(telemetry=TelemetryConfig(logging=None))
+
+
 def replayer() -> Replayer:
     """Build what replays, with the sandbox and the converter that workers have."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules("domain")
@@ -108,6 +116,7 @@ def replayer() -> Replayer:
         workflows=[AgentRun],
         workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
         data_converter=CONVERTER,
+        runtime=_silent(),
     )
 
 
@@ -121,10 +130,15 @@ async def _link(client: Client, workflow_id: str, temporal_run: str) -> Link:
         gone = "Temporal keeps its history no longer"
         return Link(temporal_run, 0, 0, ok=False, problem=gone)
     count, size = len(history.events), sum(event.ByteSize() for event in history.events)
+    problem = await replayed_problem(history)
+    return Link(temporal_run, count, size, ok=not problem, problem=problem)
+
+
+async def replayed_problem(history: WorkflowHistory) -> str:
+    """Replay a history by this build's workflow; says what differs, "" where nothing does."""
     result = await replayer().replay_workflow(history, raise_on_replay_failure=False)
     failure = result.replay_failure
-    problem = "" if failure is None else f"{type(failure).__name__}: {failure}"
-    return Link(temporal_run, count, size, ok=failure is None, problem=problem)
+    return "" if failure is None else f"{type(failure).__name__}: {failure}"
 
 
 def folded(run_id: str, events: Sequence[Recorded], head: Head) -> Fold:

@@ -18,6 +18,7 @@ from legato.cluster import register_attributes
 from legato.leave import leave
 from legato.log import configure_log
 from legato.settings import Settings, environment, load_settings
+from legato.try_build import require_replayable
 from workers.telemetry import telemetry
 from workers.worker import serve
 from workers.world import build_world
@@ -34,7 +35,11 @@ _PATIENCE = 3.0
 
 
 async def run(settings: Settings) -> None:
-    """Connect and serve; raises `usage` where it is not told where to work."""
+    """Connect and serve.
+
+    Raises `usage` where it is not told where to work, `build_cannot_replay` where open runs
+    of the home were begun by a build that this one does not go on from.
+    """
     address, url = settings.temporal_address, settings.database_url
     if address is None or url is None:
         raise LegatoError(
@@ -45,6 +50,7 @@ async def run(settings: Settings) -> None:
     trying = asyncio.create_task(asyncio.to_thread(detect))
     client, ledger = await asyncio.gather(_temporal(address, settings), _ledger(url))
     try:
+        await require_replayable(settings, client, ledger)
         confinement = (await trying).level
         world = await asyncio.to_thread(build_world, settings, ledger, confinement)
         with telemetry(settings) as observed:

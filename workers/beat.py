@@ -15,6 +15,7 @@ from temporalio.worker import (
 )
 
 from domain.errors import LegatoError, rule_of
+from workers.under_way import LEAVES, UnderWay
 
 log = structlog.get_logger()
 
@@ -32,11 +33,14 @@ UNLIMITED = "close_run"
 
 
 class ActivitySurround(Interceptor):
-    """Adds the surround to a worker's activities."""
+    """Adds the surround to a worker's activities, which `under_way` counts."""
+
+    def __init__(self, under_way: UnderWay) -> None:
+        self._under_way = under_way
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002 - the SDK's name
         """Wrap the next interceptor."""
-        return _Surround(next)
+        return _Surround(next, self._under_way)
 
 
 async def _beat() -> None:
@@ -46,13 +50,20 @@ async def _beat() -> None:
 
 
 class _Surround(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, under_way: UnderWay) -> None:  # noqa: A002 - the SDK's name
+        super().__init__(next)
+        self._under_way = under_way
+
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002, ANN401 - the SDK's names and types
         """Run the activity while beating; its errors travel as codes, never as text."""
         beating = asyncio.create_task(_beat())
         info = activity.info()
         try:
-            with structlog.contextvars.bound_contextvars(
-                workflow_id=info.workflow_id, activity=info.activity_type
+            with (
+                self._under_way.carried_out(),
+                structlog.contextvars.bound_contextvars(
+                    workflow_id=info.workflow_id, activity=info.activity_type
+                ),
             ):
                 return await self._run(input, info.attempt)
         finally:
@@ -67,6 +78,10 @@ class _Surround(ActivityInboundInterceptor):
             raise ApplicationError(exc.code, type=exc.code, non_retryable=final) from None
         except ApplicationError:
             raise
+        except asyncio.CancelledError:
+            if not self._under_way.leaving or activity.cancellation_details() is not None:
+                raise
+            raise ApplicationError(LEAVES, type=LEAVES) from None
         except Exception as exc:
             log.exception("activity_failed", error=type(exc).__name__)
             final = attempt >= MOST_ATTEMPTS and activity.info().activity_type != UNLIMITED

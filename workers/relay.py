@@ -22,6 +22,8 @@ from ledger.parked import park
 from legato.client import RELAY, hand_over, run_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ledger.reads import Stored
     from legato.client import HandOver
 
@@ -34,12 +36,16 @@ RETRY = 1.0
 TOO_LARGE = "larger than max"
 
 
-async def relay(to: HandOver, stop: asyncio.Event) -> None:
+def _nothing(_name: str) -> None:
+    """Pass each named place; a test may have the process killed there."""
+
+
+async def relay(to: HandOver, stop: asyncio.Event, kill: Callable[[str], None] = _nothing) -> None:
     """Hand over until told to stop; the mark moves only when Temporal has answered."""
     while not stop.is_set():
         pause = IDLE
         try:
-            if await hand_over_new(to):
+            if await hand_over_new(to, kill):
                 continue
         except (LegatoError, RPCError, *UNREACHABLE) as exc:
             log.warning("relay_waits", error=type(exc).__name__)
@@ -53,7 +59,7 @@ async def relay(to: HandOver, stop: asyncio.Event) -> None:
             continue
 
 
-async def hand_over_new(to: HandOver) -> bool:
+async def hand_over_new(to: HandOver, kill: Callable[[str], None] = _nothing) -> bool:
     """Hand over one batch; tells whether there was anything.
 
     The feed's head is read before the batch: whatever has a number up to there stays, so
@@ -68,7 +74,10 @@ async def hand_over_new(to: HandOver) -> bool:
         if isinstance(numbered, Damaged):
             await _leave(to, numbered, numbered.type, numbered.code)
         else:
+            place = f"hand_over:{run_of(numbered.stored)}"
+            kill(f"before:{place}")
             await _one(to, numbered.stored)
+            kill(f"after:{place}")
         await write_mark(to.ledger, RELAY, numbered.global_seq)
     if not batch:
         await write_mark(to.ledger, RELAY, head)

@@ -23,6 +23,7 @@ from legato.cli.screens.ending import ending_screen
 from legato.cli.screens.timeline import line_screen
 from legato.cli.spelling import spelled
 from legato.door import Place, check_request, launch, wait
+from legato.drained import drained_since
 from legato.readings import read_run, read_session
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ async def _start(
         if done.decision is Decision.DROPPED:
             return say_dropped(call, done)
         accepted.append(done.run_id)
+        if since := drained_since(door.settings.home):
+            call.progress(spelled(f"it waits: this home is drained since {since}; `legato up`"))
         if to_end is None:
             page = page_of(door, done.workflow_id, ())
             call.show(decided_json(done, page), lambda: Text(spelled(decided_text(done))))

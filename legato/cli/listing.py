@@ -10,16 +10,19 @@ import click
 from rich.console import Group
 from rich.text import Text
 
+from domain.words import counted
 from ledger.projections.catch_up import Mark
 from ledger.projections.lists import Wanted
+from legato.cli.spelling import spelled
 from legato.paths import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from rich.console import RenderableType
 
+    from domain.runs.home import Absent
     from ledger.projections.catch_up import Lag
     from legato.lists import Listed
 
@@ -134,6 +137,16 @@ def _lag_json(lag: Lag, after: Mark | None) -> dict[str, object]:
                                                "cause": stands.cause, "next": stands.next},
         "after": waited,
     }  # fmt: skip
+
+
+def with_homes(screen: RenderableType, away: Iterable[Absent] | None) -> RenderableType:
+    """Put below a list which homes of its runs no worker serves now, and what to do."""
+    said = [
+        f"{counted(len(one.runs), 'run')} above cannot go on: {one.message}, {one.cause}\n"
+        f"  next: {spelled(one.next)}"
+        for one in away or ()
+    ]
+    return Group(screen, Text("\n".join(said), style="yellow")) if said else screen
 
 
 def with_lag(screen: RenderableType, lag: Lag, after: Mark | None) -> RenderableType:

@@ -26,6 +26,7 @@ INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("stack", "Start the embedded stack, or find it running"),
     "down": ("stack", "Stop the embedded stack"),
+    "drain": ("drain", "Take nothing new, and let what is under way end"),
     "status": ("stack", "Addresses and parts of the stack; starts nothing"),
     "doctor": ("doctor", "Look for what is wrong here, with a next step for each; starts nothing"),
     "run": ("run", "Start an agent and follow it to its end"),

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from domain.runs.run import Status
-from legato.cli.console import Call, json_option, run_async
-from legato.cli.listing import list_options, listed_json, wanted_of, with_lag
+from legato.cli.console import Call, json_option, plain, run_async
+from legato.cli.listing import list_options, listed_json, wanted_of, with_homes, with_lag
 from legato.cli.screens.runs import runs_screen
+from legato.homes import absent_homes, needing
 from legato.lists import list_runs
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from domain.runs.home import Absent
     from legato.cli.listing import ListOptions
     from legato.lists import Listed
 
@@ -37,11 +39,16 @@ def runs_command(
     """List runs, the youngest first: ended and open ones."""
     wanted = wanted_of(given, statuses=statuses, only_open=only_open)
 
-    async def work() -> Listed:
+    async def work() -> tuple[Listed, tuple[Absent, ...] | None]:
         async with call.door() as door:
-            return await list_runs(door.ledger, wanted, after=given["after"])
+            listed = await list_runs(door.ledger, wanted, after=given["after"])
+            wait = needing(listed.rows)
+            return listed, await absent_homes(door.settings, door.stack, door.ledger, wait)
 
-    listed = run_async(work())
-    value = listed_json("runs", listed, given["after"])
-    call.show(value, lambda: with_lag(runs_screen(listed), listed.lag, given["after"]))
+    listed, away = run_async(work())
+    value = {**listed_json("runs", listed, given["after"]), "absent_homes": plain(away)}
+    call.show(
+        value,
+        lambda: with_lag(with_homes(runs_screen(listed, away), away), listed.lag, given["after"]),
+    )
     return 0

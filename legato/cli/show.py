@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Group
 
+from domain.runs.home import Absent, needs_home, status_at_home
 from domain.runs.messages import told_with_messages
 from domain.runs.recorded import Recorded
 from legato.addresses import run_page
@@ -15,6 +16,7 @@ from legato.cli.console import Call, json_option, plain, run_async
 from legato.cli.log import event_line
 from legato.cli.screens.overview import run_screen
 from legato.cli.screens.request import request_screen
+from legato.homes import absent_homes, home_of
 from legato.live import event_json
 from legato.readings import (
     Session,
@@ -33,15 +35,17 @@ if TYPE_CHECKING:
     from domain.runs.overview import Overview
     from domain.runs.sent import Sent
     from domain.runs.timeline import Line
+    from legato.door import Door
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What was read of a run."""
+    """What was read of a run; `absent` is its home where no worker serves that now."""
 
     events: list[Recorded]
     page: str
     session: Session
+    absent: Absent | None
 
     @property
     def seen(self) -> Overview:
@@ -88,7 +92,16 @@ async def _read(call: Call, run: str) -> Shown:
         newest = what.temporal_runs[-1] if what.temporal_runs else ""
         stack = door.stack
         page = run_page(stack.ui_address, stack.temporal_namespace, what.workflow_id, newest)
-        return Shown(events, page, await read_session(door.ledger, events))
+        session = await read_session(door.ledger, events)
+        return Shown(events, page, session, await _absent(door, overview_of(events)))
+
+
+async def _absent(door: Door, seen: Overview) -> Absent | None:
+    """Find out whether a run waits for its home at this moment."""
+    if not needs_home(seen.state.status, seen.waits.waiting_on):
+        return None
+    run_id = seen.identity.run_id
+    return home_of(await absent_homes(door.settings, door.stack, door.ledger, [run_id]), run_id)
 
 
 async def _request(call: Call, run: str, number: int) -> Sent:
@@ -98,7 +111,8 @@ async def _request(call: Call, run: str, number: int) -> Sent:
 
 
 def _screen(shown: Shown, *, events: bool) -> RenderableType:
-    screen = run_screen(shown.seen, profile_of(shown.events), shown.told, shown.page)
+    profile = profile_of(shown.events)
+    screen = run_screen(shown.seen, profile, shown.told, shown.page, absent=shown.absent)
     if not events:
         return screen
     return Group(screen, *(event_line(event) for event in shown.events))
@@ -114,12 +128,25 @@ def _run_json(shown: Shown) -> dict[str, object]:
     return {
         "ok": True,
         **seen.flat(),
+        **_home_json(shown),
         "open_questions": questions,
         "profile": profile_of(shown.events),
         "ui": shown.page,
         "following": shown.session.following,
         "timeline": plain(shown.told),
     }
+
+
+def _home_json(shown: Shown) -> dict[str, object]:
+    """Say what holds at this moment only, and what the ledger records where that differs."""
+    seen, away = shown.seen, shown.absent
+    if away is None:
+        return {"home": None}
+    status, waiting_on = status_at_home(seen.state.status, seen.waits.waiting_on)
+    recorded = {"status": seen.state.status, "waiting_on": seen.waits.waiting_on}
+    home = {**asdict(away), "recorded": recorded}
+    del home["runs"]
+    return {"status": status, "waiting_on": waiting_on, "home": home}
 
 
 def _sent_json(sent: Sent) -> dict[str, object]:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
+from domain.words import counted
+from legato.build import Tried, last_tried, remember, this_build
 from legato.cli.console import Call, json_option, plain, run_async
 from legato.cli.screens.stack import stack_screen
+from legato.drained import undrain
 from legato.embedded import Status, down, ensure_up, stack_status
 
 if TYPE_CHECKING:
@@ -20,18 +23,31 @@ if TYPE_CHECKING:
 NOT_REACHABLE = 7
 
 
+FORCE_HELP = "Let this build in although it cannot replay open runs: those stand still then."
+
+
 @click.command("up")
+@click.option("--force", is_flag=True, help=FORCE_HELP)
 @json_option
 @click.pass_obj
-def up_command(call: Call) -> int:
+def up_command(call: Call, *, force: bool) -> int:
     """Start the embedded stack and wait until it serves; finding it running is fine.
 
     With TEMPORAL_ADDRESS and DATABASE_URL set it makes those servers ready instead: the
-    ledger's tables, the namespace, the search attributes.
+    ledger's tables, the namespace, the search attributes. Workers that were drained go on.
+
+    A build that cannot replay the open runs of this home is refused, exit status 3.
     """
     settings = call.settings()
+    before = last_tried(settings.home)
+    if force:
+        remember(settings.home, Tried(this_build()))
     status = run_async(_up(call, settings))
-    call.show(status_json(status, settings.home), lambda: stack_screen(status, settings.home))
+    tried = last_tried(settings.home)
+    if tried is not None and tried != before and tried.left:
+        call.progress(f"not replayed for want of time: {counted(len(tried.left), 'open run')}")
+    value = {**status_json(status, settings.home), "tried": plain(tried)}
+    call.show(value, lambda: stack_screen(status, settings.home))
     return 0
 
 
@@ -41,8 +57,11 @@ async def _up(call: Call, settings: Settings) -> StackStatus:
     stack = await ensure_up(settings, progress=call.progress, search_attributes=search_attributes())
     if not stack.embedded:
         from legato.cluster import prepare_cluster  # noqa: PLC0415 - other commands load no Temporal
+        from legato.try_build import try_on  # noqa: PLC0415 - the same
 
         await prepare_cluster(stack, call.progress)
+        await try_on(settings, stack.temporal_address, stack.database_url)
+    undrain(settings.home)
     return await stack_status(settings)
 
 
@@ -85,5 +104,6 @@ def status_json(status: StackStatus, home: Path) -> dict[str, object]:
         "api_address": status.api_address,
         "parts": plain(status.parts),
         "versions": dict(status.versions),
+        "drained": status.drained,
         "reason": plain(status.reason),
     }

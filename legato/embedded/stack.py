@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .processes import ProcessId
 
 DEADLINE = 60.0
+REFUSED_BUILD = "build_cannot_replay"
+"""The reason that whoever starts the stack is to mend: it is raised as what it is."""
+
 _LOOK = 0.05
 _STOPPING = 45.0
 _RELEASING = 5.0
@@ -71,8 +74,9 @@ async def ensure_up(
     several callers at once one starts it and all wait for it, `deadline` seconds each.
 
     Raises:
-        LegatoError: `stack_settings_incomplete`, `home_unusable`, `stack_failed` with
-            what the supervisor gave as its reason, `stack_not_ready` after the deadline.
+        LegatoError: `stack_settings_incomplete`, `home_unusable`, `build_cannot_replay`,
+            `stack_failed` with what the supervisor gave as its reason, `stack_not_ready`
+            after the deadline.
 
     """
     own = own_stack(settings)
@@ -245,6 +249,14 @@ def _replaced(spawned: Spawned | None, state: StackState | None) -> Spawned | No
             f"The embedded stack's supervisor ended with status {status} while starting.",
             cause=spawned.said(),
             next="run `legato up` again; if it ends again, report logs/supervisor.log",
+        )
+    if reason.code == REFUSED_BUILD:
+        raise refused(
+            REFUSED_BUILD,
+            reason.message,
+            cause=reason.cause,
+            next=reason.next,
+            details=reason.details,
         )
     raise LegatoError(
         "stack_failed",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
+_TEXTS = ("code", "message", "cause", "next")
 
 
 class Status(StrEnum):
@@ -37,11 +38,12 @@ class Reason:
     message: str
     cause: str = ""
     next: str = ""
+    details: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @classmethod
     def of(cls, error: LegatoError) -> Reason:
         """Keep what an error says."""
-        return cls(error.code, error.message, error.cause, error.next)
+        return cls(error.code, error.message, error.cause, error.next, error.details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _to_json(state: StackState) -> dict[str, object]:
         "step": state.step,
         "reason": None
         if reason is None
-        else {name: getattr(reason, name) for name in ("code", "message", "cause", "next")},
+        else {name: getattr(reason, name) for name in (*_TEXTS, "details")},
         "temporal_address": state.temporal_address,
         "temporal_namespace": state.temporal_namespace,
         "ui_address": state.ui_address,
@@ -161,7 +163,7 @@ def _from_json(written: Any) -> StackState:  # noqa: ANN401 - parsed JSON
         status=Status(written["status"]),
         supervisor=_process(written["supervisor"]),
         step=str(written["step"]),
-        reason=None if reason is None else Reason(**{key: str(reason[key]) for key in reason}),
+        reason=None if reason is None else _reason(reason),
         temporal_address=str(written["temporal_address"]),
         temporal_namespace=str(written["temporal_namespace"]),
         ui_address=str(written["ui_address"]),
@@ -178,6 +180,11 @@ def _from_json(written: Any) -> StackState:  # noqa: ANN401 - parsed JSON
         ),
         versions={str(key): str(value) for key, value in written["versions"].items()},
     )
+
+
+def _reason(written: Any) -> Reason:  # noqa: ANN401 - parsed JSON
+    texts = {name: str(written[name]) for name in _TEXTS}
+    return Reason(**texts, details=dict(written.get("details", {})))
 
 
 def _process(written: Any) -> ProcessId:  # noqa: ANN401 - parsed JSON

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from domain.errors import LegatoError
+from legato.drained import drained_since
 from legato.settings import without_password
 
 from . import api, postgres, temporal
@@ -49,7 +50,10 @@ class PartStatus:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StackStatus:
-    """The whole stack now; `database_url` holds its password, part addresses do not."""
+    """The whole stack now; `database_url` holds its password, part addresses do not.
+
+    `drained` is since when the home's workers take nothing new, "" where they do.
+    """
 
     embedded: bool
     status: Status
@@ -60,6 +64,7 @@ class StackStatus:
     api_address: str = ""
     parts: tuple[PartStatus, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    drained: str = ""
 
 
 async def stack_status(settings: Settings) -> StackStatus:
@@ -73,8 +78,11 @@ async def stack_status(settings: Settings) -> StackStatus:
 
     """
     own = own_stack(settings)
-    if own is not None:
-        return await _own_status(own)
+    status = await (_embedded_status(settings) if own is None else _own_status(own))
+    return replace(status, drained=drained_since(settings.home))
+
+
+async def _embedded_status(settings: Settings) -> StackStatus:
     state = await _present_state(settings)
     if state is None:
         return StackStatus(embedded=True, status=Status.STOPPED)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from domain.errors import LegatoError
+from legato.build import is_tried
 from legato.settings import child_environment
 from legato.shape import broke_at, shape
 
@@ -25,9 +26,11 @@ from .leftovers import end_leftovers
 from .lock import HELD, HomeLock, take_lock
 from .loopback import port_of
 from .postgres import Postgres, postgres_version
+from .postgres_data import PASSWORD
 from .processes import ProcessId, identify
 from .state import PartState, Reason, StackState, Status, load_state, write_state
 from .temporal import Remembered, Temporal, temporal_version
+from .trying import try_build
 from .versions import own_versions
 from .worker import Worker
 
@@ -61,6 +64,7 @@ class Supervisor:
         self._stop = asyncio.Event()
         self._keepers: list[tuple[Keeper, asyncio.Task[None]]] = []
         self._left = _left_behind(options.home)
+        self._had_ledger = (options.home / PASSWORD).exists()
         self._state = StackState(
             status=Status.STARTING,
             supervisor=identify(os.getpid()) or ProcessId(os.getpid(), ""),
@@ -117,6 +121,7 @@ class Supervisor:
             self._step("bringing the ledger's tables up to date")
             migrate = await importing
             await migrate(self._state.database_url)
+            await self._try_build()
             self._step("starting the worker")
             await self._until_ready(Worker(self._worker_environment))
         else:
@@ -129,6 +134,13 @@ class Supervisor:
             keeper = Keeper(self._options.home, part, self._told)
             self._keepers.append((keeper, asyncio.create_task(_keep_if_it_can_be(keeper))))
         await asyncio.gather(*(task for _, task in self._keepers))
+
+    async def _try_build(self) -> None:
+        """Refuse a build that cannot go on with the open runs; in a new home there are none."""
+        home = self._options.home
+        if self._had_ledger and not await asyncio.to_thread(is_tried, home):
+            self._step("replaying the open runs by this build")
+            await try_build(self._worker_environment())
 
     async def _until_ready(self, *parts: Part) -> None:
         """Start parts side by side and wait for all; the first lasting failure is raised."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from domain.errors import LegatoError
 from ledger.connect import close_ledger, open_ledger
-from legato.embedded import Status, stack_status
+from legato.embedded import Stack, Status, stack_status
 
 from .finding import Finding, Grade, fail
+from .homes import examine_homes, find_absent_homes
 from .lists import examine_lists
 from .machine import examine_machine
 from .open_runs import examine_runs
@@ -39,10 +40,15 @@ async def _inside(settings: Settings, status: StackStatus) -> list[Finding]:
         return [fail("ledger", exc.message, exc.next)]
     try:
         at, grace = status.temporal_address, timedelta(seconds=settings.grace)
-        runs = await examine_runs(ledger, at, settings.temporal_namespace, grace)
+        space = settings.temporal_namespace
+        stack = Stack(status.embedded, at, space, status.database_url, status.ui_address)
+        away = await find_absent_homes(ledger, settings, stack)
+        without = {run_id for one in away or () for run_id in one.runs}
+        runs = await examine_runs(ledger, at, space, grace, without)
         trees = await examine_trees(ledger, settings.home)
         lists = await examine_lists(ledger)
         feed = await examine_feed(ledger)
-        return [await examine_postgres(ledger), feed, lists, *runs, *trees]
+        homes = examine_homes(away, settings)
+        return [await examine_postgres(ledger), feed, lists, *homes, *runs, *trees]
     finally:
         await close_ledger(ledger)

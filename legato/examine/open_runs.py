@@ -38,7 +38,7 @@ from legato.readings import overview_of, read_run
 from legato.seen import see
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from temporalio.client import Client
@@ -59,15 +59,26 @@ _LIMIT = 10.0
 
 
 async def examine_runs(
-    ledger: Ledger, address: str, namespace: str, grace: timedelta = GRACE
+    ledger: Ledger,
+    address: str,
+    namespace: str,
+    grace: timedelta = GRACE,
+    without_home: Collection[str] = (),
 ) -> list[Finding]:
-    """Look at the open runs, the hand-over to Temporal, and Temporal's view of each run."""
+    """Look at the open runs, the hand-over to Temporal, and Temporal's view of each run.
+
+    `without_home` are runs of which it is told already that no worker serves their home.
+    """
     now = await clock(ledger)
     streams = await list_streams(ledger, "run", only_open=True, limit=MOST)
     runs, unreadable = await _read(ledger, streams)
     many = f"{len(streams)}{' or more' if len(streams) == MOST else ''}"
     found = [ok("open runs", many), *unreadable]
-    found += [hint for events in runs if (hint := still(events, now)) is not None]
+    found += [
+        hint
+        for events in runs
+        if (hint := still(events, now, without_home=without_home)) is not None
+    ]
     waiting = await _waiting(ledger)
     found.append(_handed_over(waiting, now))
     folded = [fold(facts_of(events)) for events in runs]
@@ -123,14 +134,16 @@ def _temporal(address: str, missing: Sequence[str]) -> Finding:
     return warn("temporal", f"{text}: runs work, lists there cannot be filtered", step)
 
 
-def still(events: Sequence[Recorded], now: datetime) -> Finding | None:
-    """Say why an open run may stand still; None where it moves."""
+def still(
+    events: Sequence[Recorded], now: datetime, without_home: Collection[str] = ()
+) -> Finding | None:
+    """Say why an open run may stand still; None where it moves, or for want of its home."""
     seen, since = overview_of(events), now - events[-1].at
     run_id, name = seen.identity.run_id, f"run {seen.identity.run_id}"
     minutes = f"{since.total_seconds() / 60:.0f} minutes"
     if seen.waits.waiting_on in PEOPLE:
         return warn(name, f"waits for a person since {minutes}", "see `legato inbox`")
-    if seen.waits.waiting_on == SLOT:
+    if seen.waits.waiting_on == SLOT or run_id in without_home:
         return None
     if not seen.state.started_at and since > GRACE:
         step = "start a worker on this host (`legato up`); it takes the run up by itself"

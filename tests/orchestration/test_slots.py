@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import uuid
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -23,12 +28,18 @@ from domain.ids import run_stream, slot_stream
 from domain.runs.legal import illegal_step
 from ledger.accept import accept_message, accept_stop
 from ledger.dispatch import Dispatched, Launch, dispatch
+from ledger.migrate import migrate
 from ledger.reads import read_stream
 from legato.client import HandOver, hand_over
-from tests.support.rig import PERSON
+from tests.support.ledger import connected
+from tests.support.rig import PERSON, rig_of
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
     from domain.runs.run import Run
+    from legato.embedded import Stack
     from tests.support.rig import Rig
 
 SLOW = "steps: [{text: never, delay_seconds: 60}]"
@@ -36,7 +47,11 @@ QUICK = "steps: [{text: done}]"
 
 
 async def ask(
-    rig: Rig, script: str, policy: OnCollision = OnCollision.QUEUE, scope: str = "nightly"
+    rig: Rig,
+    script: str,
+    policy: OnCollision = OnCollision.QUEUE,
+    scope: str = "nightly",
+    run_id: str = "",
 ) -> Dispatched:
     """Ask for a run in a slot, and hand over what was begun, as a front door does."""
     request = AgentRequest(
@@ -47,7 +62,8 @@ async def ask(
         stores=str(rig.stores),
     )
     queue = f"home/{rig.host}"
-    launch = Launch(str(uuid.uuid4()), Entry.HAND, request, queue, "", scope, policy)
+    name = run_id or str(uuid.uuid4())
+    launch = Launch(name, Entry.HAND, request, queue, "", scope, policy)
     done = await dispatch(rig.ledger, PERSON, launch)
     to = HandOver(rig.client, rig.ledger, rig.most_events)
     if done.accepted is not None:
@@ -89,16 +105,53 @@ async def test_the_next_in_line_begins_when_the_holder_has_ended(served: Rig) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", ["before:run.ended", "after:run.ended"])
-async def test_a_worker_killed_in_close_run_begins_the_next_run_once(rig: Rig, point: str) -> None:
-    rig.start_worker(kill=point)
-    first = await ask(rig, "steps: [{text: done, delay_seconds: 2}]", scope="killed")
-    second = await ask(rig, QUICK, scope="killed")
-    assert second.decision is Decision.QUEUED
+@pytest.mark.parametrize(
+    ("point", "policy"),
+    [
+        ("before:run.ended", OnCollision.QUEUE),
+        ("after:run.ended", OnCollision.QUEUE),
+        ("before:hand_over:%s", OnCollision.QUEUE),
+        ("after:hand_over:%s", OnCollision.COALESCE),
+        ("before:run.ended", OnCollision.SUPERSEDE),
+        ("after:run.ended", OnCollision.SUPERSEDE),
+    ],
+)
+async def test_a_worker_killed_between_one_end_and_the_next_start_begins_the_next_run_once(
+    cluster: Stack, tmp_path: Path, point: str, policy: OnCollision
+) -> None:
+    async with alone(cluster, tmp_path) as rig:
+        await killed_between(rig, point, policy)
+
+
+@asynccontextmanager
+async def alone(cluster: Stack, folder: Path) -> AsyncGenerator[Rig]:
+    """A rig with a ledger of its own: no other test's worker hands over what stands in it."""
+    name = f"alone_{uuid.uuid4().hex[:8]}"
+    async with connected(cluster.database_url) as connection:
+        await connection.execute(f"create database {name}")
+    url = urlsplit(cluster.database_url)._replace(path=f"/{name}").geturl()
+    await migrate(url)
+    async with rig_of(replace(cluster, database_url=url), folder) as rig:
+        yield rig
+
+
+async def killed_between(rig: Rig, point: str, policy: OnCollision) -> None:
+    """End a slot's holder, or stop it, and kill its worker at a point before the next begins."""
+    next_run, superseded = str(uuid.uuid4()), policy is OnCollision.SUPERSEDE
+    named = point % next_run if "%" in point else point
+    doomed = rig.start_worker(kill=named)
+    seconds = 60 if superseded else 2
+    holding = f"steps: [{{text: done, delay_seconds: {seconds}}}]"
+    first = await ask(rig, holding, scope="killed")
+    await rig.until(first.run_id, asking)
+    second = await ask(rig, QUICK, policy, "killed", next_run)
+    assert second.holder == first.run_id
+    assert await asyncio.to_thread(doomed.process.wait, 60) == -signal.SIGKILL
     rig.start_worker()
     rig.start_worker()
 
-    assert (await rig.ended(first.run_id)).status == "completed"
+    ended = await rig.ended(first.run_id)
+    assert ended.status == ("superseded" if superseded else "completed")
     assert (await rig.ended(second.run_id)).status == "completed"
     told = [one.fact for one in await read_stream(rig.ledger, slot_stream(first.asked.slot))]
     assert [one.n for one in told if isinstance(one, SlotTaken)] == [1, 2]

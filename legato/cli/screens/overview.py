@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from domain.runs.home import status_at_home
 from domain.runs.recorded import short
 from domain.words import counted
 from legato.cli.screens.loss import report_text
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from domain.runs.home import Absent
     from domain.runs.overview import AskedView, Overview, Place
     from domain.runs.timeline import Line
 
@@ -42,19 +44,24 @@ def status_text(status: str) -> Text:
     return Text().append(status, style=STYLES.get(status, "bold red"))
 
 
-def run_screen(seen: Overview, profile: str, told: Sequence[Line], ui: str) -> RenderableType:
-    """Show a run whole: status, place, waits, changes, cost, identity, timeline."""
-    shown: list[RenderableType] = [headline(seen), facts(_present(seen))]
+def run_screen(
+    seen: Overview, profile: str, told: Sequence[Line], ui: str, *, absent: Absent | None = None
+) -> RenderableType:
+    """Show a run whole: status, place, waits, changes, cost, identity, timeline.
+
+    `absent` is its home where no worker serves that now.
+    """
+    shown: list[RenderableType] = [headline(seen, absent), facts(_present(seen, absent))]
     shown += [question_screen(seen.identity.run_id, one) for one in seen.waits.open_questions]
     shown += [facts([*_work(seen), *_identity(seen, profile), ("Temporal UI", ui)])]
     shown += [Text("timeline (UTC)", style="bold"), timeline_screen(told)]
     return Group(*shown)
 
 
-def headline(seen: Overview) -> Text:
+def headline(seen: Overview, absent: Absent | None = None) -> Text:
     """Say which run it is and how it stands."""
     state = seen.state
-    text = status_text(state.status)
+    text = status_text(_standing(seen, absent)[0])
     where = f" in {seen.identity.workspace}" if seen.identity.workspace else ""
     text.append(f"  {seen.identity.agent}{where}", style="bold")
     text.append(f"  {seen.identity.run_id}", style="dim")
@@ -77,15 +84,24 @@ def _trouble(seen: Overview) -> Text:
     return text
 
 
-def _present(seen: Overview) -> list[tuple[str, str]]:
+def _standing(seen: Overview, absent: Absent | None) -> tuple[str, str]:
+    """Give status and wait as they are at this moment."""
+    status, waiting_on = seen.state.status, seen.waits.waiting_on
+    return (status, waiting_on) if absent is None else status_at_home(status, waiting_on)
+
+
+def _present(seen: Overview, absent: Absent | None) -> list[tuple[str, str]]:
     place, waits = seen.place, seen.waits
     marks = {"done": "done", "now": "now", "todo": "to do", "not_done": "not done"}
     items = "  ".join(f"{item.name} [{marks[item.state]}]" for item in place.items)
     until = f"until {waits.waiting_until[:19].replace('T', ' ')}" if waits.waiting_until else ""
     why = f"({waits.waiting_why})" if waits.waiting_why else ""
-    parts = (waits.waiting_on, waits.waiting_ref, why, until)
+    parts = (_standing(seen, absent)[1], waits.waiting_ref, why, until)
+    now = seen.state.doing if absent is None else f"nothing: {absent.message}"
     return [
-        ("now", "" if seen.state.ended_at else seen.state.doing),
+        ("now", "" if seen.state.ended_at else now),
+        ("why", absent.cause if absent is not None else ""),
+        ("next", absent.next if absent is not None else ""),
         ("where", where_text(place)),
         ("sequence", items),
         ("waits for", " ".join(part for part in parts if part)),

@@ -47,8 +47,13 @@ def _addresses(status: StackStatus, home: Path) -> list[tuple[str, str]]:
         ("Temporal UI", status.ui_address),
         ("API", status.api_address),
         ("database", without_password(status.database_url)),
+        ("drained", _drained(status)),
         ("versions", ", ".join(f"{name} {what}" for name, what in status.versions.items())),
     ]
+
+
+def _drained(status: StackStatus) -> str:
+    return f"since {status.drained}; `legato up` has the workers go on" if status.drained else ""
 
 
 def _parts(parts: Iterable[PartStatus]) -> Table:
