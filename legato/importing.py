@@ -12,7 +12,7 @@ from domain.agents.imported.loss import Became, FieldReport
 from domain.agents.imported.upgrade import upgraded
 from domain.errors import LegatoError, problems, refused
 from legato.drafts import Dialect, dialect_of, drafts_of, files_below, text_of, unique
-from legato.plan_steps import IN_WORKFLOW, read_text
+from legato.plan_steps import file_in, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,20 +85,27 @@ def read_import(path: Path, to: Path | None, form: str = "") -> Import:
     `form` says what the source is, "" leaves that to its name. Raises `step_file_unreadable`,
     `import_unknown` and `import_too_large`.
     """
-    flow = path.joinpath(*IN_WORKFLOW)
-    if form == "steps" or (not form and (path.suffix == ".json" or flow.is_file())):
-        return _steps(flow if path.is_dir() else path, to)
-    if path.is_dir():
-        return _drafts(path, "agents", form, files_below(path), to)
-    if not path.exists() or not (form or dialect_of(path)):
+    flow = file_in(path)
+    if form == "steps" or (not form and (path.suffix == ".json" or flow is not None)):
+        return _steps(flow or path, to)
+    files = files_below(path) if path.is_dir() else []
+    if files:
+        return _drafts(path, "agents", form, files, to)
+    if not path.is_file() or not (form or dialect_of(path)):
         raise refused(
             "import_unknown",
             f"{path} is nothing that can be imported",
-            cause="" if path.exists() else "there is nothing at this path",
+            cause=_why_not(path),
             next="name a step_config.json, an agent file (.md), a crew's agents.yaml, or a folder "
             "of them; --from says what a file is whose name does not",
         )
     return _drafts(path, form or dialect_of(path) or "claude", form, [path], to)
+
+
+def _why_not(path: Path) -> str:
+    if path.is_dir():
+        return "it holds neither a step_config.json nor an agent file"
+    return "" if path.exists() else "there is nothing at this path"
 
 
 def _drafts(path: Path, kind: str, form: str, files: Sequence[Path], to: Path | None) -> Import:

@@ -11,14 +11,18 @@ from domain.agents.imported.loss import problems_of
 from domain.agents.imported.step_config import Asked, translate
 from domain.agents.imported.step_file import MOST_BYTES, StepFile, find_entry, read_steps
 from domain.agents.roles import ROLES
-from domain.errors import problems, refused
+from domain.errors import LegatoError, problems, refused
 from legato.paths import absolute
 
 if TYPE_CHECKING:
     from domain.agents.request import AgentRequest
 
-IN_WORKFLOW = ("planning", "step_config.json")
-"""Where a workflow's folder keeps the file."""
+_PLACES = (Path("planning", "step_config.json"), Path("step_config.json"))
+
+
+def file_in(folder: Path) -> Path | None:
+    """Find the file of saved steps that a workflow's folder keeps; None where it has none."""
+    return next((folder / one for one in _PLACES if (folder / one).is_file()), None)
 
 
 def named_step(text: str) -> tuple[str, str]:
@@ -31,7 +35,7 @@ def named_step(text: str) -> tuple[str, str]:
         head, mark, tail = text.rpartition("#")
         path, step = (head, tail) if mark else (text, "")
     place = Path(absolute(path))
-    return str(place.joinpath(*IN_WORKFLOW) if place.is_dir() else place), step
+    return str((file_in(place) if place.is_dir() else None) or place), step
 
 
 def read_file(path: str) -> StepFile:
@@ -65,8 +69,10 @@ def with_saved(request: AgentRequest) -> AgentRequest:
     here at once. Raises `step_file_unreadable` and `definition_refused`.
     """
     role = ROLES.get(request.role)
-    if not request.step_file or role is None or not role.takes_steps:
+    if not request.step_file or role is None:
         return request
+    if not role.takes_steps:
+        raise _cannot([f"step_not_of_role: {role.name} is not launched from a saved step"])
     file = read_file(request.step_file)
     entry, rows = find_entry(file, request.step)
     found = problems_of(rows)
@@ -77,12 +83,7 @@ def with_saved(request: AgentRequest) -> AgentRequest:
     if step is not None:
         found += problems_of(authority_rows(request.profile, step))
     if entry is None or step is None or found:
-        raise problems(
-            "definition_refused",
-            "the saved step cannot be launched",
-            list(dict.fromkeys(found)),
-            next="mend every problem named, then start the run again",
-        )
+        raise _cannot(found)
     return request.model_copy(
         update={
             "step": entry.id,
@@ -90,4 +91,13 @@ def with_saved(request: AgentRequest) -> AgentRequest:
             "fallback": request.fallback or ("" if request.model else step.fallback),
             "profile": request.profile or step.profile,
         }
+    )
+
+
+def _cannot(found: list[str]) -> LegatoError:
+    return problems(
+        "definition_refused",
+        "the saved step cannot be launched",
+        list(dict.fromkeys(found)),
+        next="mend every problem named, then start the run again",
     )

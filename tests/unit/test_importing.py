@@ -55,6 +55,14 @@ def test_the_folder_of_a_workflow_stands_for_its_file(here: Path) -> None:
     done = bring(here, "flow")
 
     assert done.json["written"] == ["flow/planning/step_config.legato.json"]
+    assert bring(here, "flow/planning").json["written"] == done.json["written"]
+
+
+def test_a_folder_without_anything_to_import_is_refused(here: Path) -> None:
+    (here / "empty").mkdir()
+
+    assert bring(here, "empty").json["error"]["code"] == "import_unknown"
+    assert bring(here, "nowhere").json["error"]["cause"] == "there is nothing at this path"
 
 
 def test_importing_again_changes_nothing_and_other_content_is_in_the_way(here: Path) -> None:
@@ -182,7 +190,8 @@ def test_people_are_shown_what_is_for_them_and_what_was_written(here: Path) -> N
     ],
 )
 def test_a_step_is_named_after_its_file(here: Path, given: str, file: str, step: str) -> None:
-    (here / "flow").mkdir()
+    (here / "flow" / "planning").mkdir(parents=True)
+    (here / "flow" / "planning" / "step_config.json").write_text("[]")
     (here / "odd#name.json").write_text("{}")
 
     assert named_step(given) == (str(here / file), step)
@@ -203,6 +212,7 @@ def test_a_run_of_a_step_that_cannot_be_launched_is_refused_before_anything_star
     assert "step_scripted" in run("--step-config", "s.json#scripted", "x", "-m", "script:s.json")
     assert "step_ambiguous" in run("--step-config", "s.json", "x", "-m", "script:s.json")
     assert run("--step-config", "no.json", "x").startswith("step_file_unreadable")
+    assert "step_not_of_role" in run("generic", "x", "--step-config", "s.json#verify")
     assert "model_missing" in run("--step-config", "s.json#verify", "x")
     assert "message_missing" in run("plan-step", "--step-config", "s.json#verify")
     assert not (here.parent / "home").exists()

@@ -147,17 +147,23 @@ def _limits(config: Mapping[str, Json], draft: _Draft) -> None:
     value = config.get(_TURNS)
     if value is None:
         stood: Given = "null" if _TURNS in config else "absent"
-        draft.rows.append(_open(_TURNS, stood, "the call's limit counts"))
+        draft.rows.append(_unlimited(stood))
         return
     number = _whole(value)
     if number is None:
         says = "it is no whole number, and a limit must not be lost"
         draft.rows.append(_refused(_TURNS, value, "type_wrong", says))
     elif number <= 0:
-        draft.rows.append(_open(_TURNS, "value", "0 and less meant no limit of its own"))
+        draft.rows.append(_unlimited("value"))
     else:
         draft.fields["max_steps"] = number
         draft.rows.append(_changed(_TURNS, value, "it is the limit of model calls, max_steps"))
+
+
+def _unlimited(stood: Given) -> FieldReport:
+    """Tell of a step without a limit of its own that older programs still had one."""
+    row = _open(_TURNS, stood, "older programs stopped at 500; here the call's limit counts")
+    return row.model_copy(update={"widens": ("steps",)})
 
 
 def _whole(value: Json) -> int | None:
@@ -181,7 +187,8 @@ def _mode(config: Mapping[str, Json], draft: _Draft) -> None:
         draft.fields["mode"] = mode
         same = word == mode
         row = _kept(_MODE, value) if same else _changed(_MODE, value, f"it means {mode}")
-        draft.rows.append(row)
+        unsure = word == "code_exec"  # some took it for a saved program
+        draft.rows.append(row.model_copy(update={"person": unsure}))
     elif _MODE in config and given(value) != "value":
         draft.rows.append(_open(_MODE, given(value), "an agent does the step"))
     elif _MODE in config:

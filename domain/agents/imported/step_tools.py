@@ -29,6 +29,12 @@ SKILLS_FIELD = "enabled_skills"
 
 FIELDS = frozenset({TOOLS_FIELD, CATEGORIES_FIELD, SERVERS_FIELD, SERVER_TOOLS_FIELD, SKILLS_FIELD})
 
+_LEFT = {
+    TOOLS_FIELD: "the role's own tools count, whatever the workflow's defaults were",
+    SERVERS_FIELD: "no server is selected; those of the workflow are not read",
+    SERVER_TOOLS_FIELD: "the selected servers count",
+    SKILLS_FIELD: "no skill of the workspace",
+}
 _TOOL = re.compile(TOOL)
 _SERVER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SKILL = re.compile(SKILL)
@@ -240,7 +246,7 @@ def _unsaid(fields: Mapping[str, Json], name: str) -> Named:
         given="null" if null else "absent",
         became=Became.DEFAULTED,
         code="null_is_absent" if null else "left_open",
-        says="null says nothing, as if it were absent" if null else "the role's own count",
+        says=f"null says nothing; {_LEFT[name]}" if null else _LEFT[name],
         next="write [] if none were meant" if null else "",
         person=null,
     )
