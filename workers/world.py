@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from activities.models.pipeline import pipeline_model
 from activities.models.select import model_problem, models
 from activities.tools.files import FILE_TOOLS
+from activities.tools.guidance import GUIDANCE_TOOLS
 from activities.tools.knowledge import KNOWLEDGE_TOOLS
 from activities.tools.learnings import LEARNINGS_TOOLS
 from activities.tools.people import PEOPLE_TOOLS
@@ -37,6 +38,7 @@ def all_tools() -> tuple[Tool, ...]:
         *WORKFLOW_DB_TOOLS,
         *KNOWLEDGE_TOOLS,
         *LEARNINGS_TOOLS,
+        *GUIDANCE_TOOLS,
         *REVIEW_TOOLS,
         *PEOPLE_TOOLS,
         *load_plugins(),

@@ -21,12 +21,13 @@ STORES = (*ASK_STORES, *CHANGE_DATABASE, *CHANGE_KNOWLEDGE, *CHANGE_LEARNINGS)
 FILE_FINDINGS = ("record_finding", "list_findings")
 CLOSE_FINDINGS = ("claim_findings", "write_receipt")
 ASK_PEOPLE = ("ask_human",)
+GUIDE = ("get_workflow_command_guidance",)
 
 EVERYDAY = (*LOOK, *CHANGE, *RUN, *STORES, *ASK_PEOPLE)
 """What an agent has that works in a workspace for somebody."""
 
-REVIEWING = (*LOOK, *RUN, *ASK_STORES, *FILE_FINDINGS)
+REVIEWING = (*LOOK, *RUN, *ASK_STORES, *FILE_FINDINGS, *GUIDE)
 """What an agent has that judges and changes nothing."""
 
-REPAIRING = (*LOOK, *CHANGE, *RUN, *STORES, *FILE_FINDINGS, *CLOSE_FINDINGS, *ASK_PEOPLE)
+REPAIRING = (*EVERYDAY, *FILE_FINDINGS, *CLOSE_FINDINGS, *GUIDE)
 """What an agent has that reviews and then repairs what it filed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from activities.tools.files import FILE_TOOLS
+from activities.tools.guidance import GUIDANCE_TOOLS
 from activities.tools.knowledge import KNOWLEDGE_TOOLS
 from activities.tools.learnings import LEARNINGS_TOOLS
 from activities.tools.people import PEOPLE_TOOLS
@@ -25,7 +26,7 @@ def shipped() -> Registry:
     """Every built-in tool, registered as a worker registers them."""
     families = (
         FILE_TOOLS, SEARCH_TOOLS, SHELL_TOOLS, WORKFLOW_DB_TOOLS, REVIEW_TOOLS, PEOPLE_TOOLS,
-        KNOWLEDGE_TOOLS, LEARNINGS_TOOLS,
+        KNOWLEDGE_TOOLS, LEARNINGS_TOOLS, GUIDANCE_TOOLS,
     )  # fmt: skip
     return build_registry([tool.spec for family in families for tool in family])
 

@@ -37,6 +37,7 @@ READING = (
     "read_knowledge",
     "read_learnings",
     "list_findings",
+    "get_workflow_command_guidance",
 )
 LEDGER = ("record_finding", "claim_findings", "write_receipt")
 

@@ -33,10 +33,11 @@ LASTING = CHANGE | KEEP
 FILING = {"record_finding", "list_findings"}
 CLOSING = {"claim_findings", "write_receipt"}
 PERSON = {"ask_human"}
+GUIDE = {"get_workflow_command_guidance"}
 READER, WRITER = Profile.READER, Profile.WRITER
 
 EVERYDAY = LOOK | ASK | LASTING | PERSON
-REVIEWING = LOOK | ASK | FILING
+REVIEWING = LOOK | ASK | FILING | GUIDE
 MESSAGE = "message:message"
 REPAIR = "message:review message:fix prevalidation:prevalidation message:receipt"
 
@@ -54,11 +55,11 @@ class Row(NamedTuple):
 
 def repairing() -> Row:
     """Give the row of both kinds of Review+Fix."""
-    tools = EVERYDAY | FILING | CLOSING
+    tools = EVERYDAY | FILING | CLOSING | GUIDE
     return Row(WRITER, tools, sequence=REPAIR, skills=("repair-method",), needs="workspace checks")
 
 
-KEEPING = Row(WRITER, LOOK - {"shell"} | ASK | KEEP | PERSON)
+KEEPING = Row(WRITER, LOOK - {"shell"} | ASK | KEEP | PERSON | GUIDE)
 STEP = Row(WRITER, EVERYDAY, needs="", more="plugins steps")
 
 TABLE = {
@@ -71,7 +72,7 @@ TABLE = {
         needs="workspace checks",
     ),
     "generic": Row(WRITER, EVERYDAY, needs="", more="plugins"),
-    "builder": Row(WRITER, EVERYDAY | FILING, more="plugins"),
+    "builder": Row(WRITER, EVERYDAY | FILING | GUIDE, more="plugins"),
     "chief-of-staff": Row(READER, REVIEWING | PERSON),
     "plan-step": STEP,
     "sequence-worker": STEP,

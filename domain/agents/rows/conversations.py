@@ -5,7 +5,16 @@ from __future__ import annotations
 from domain.agents.instructions import conversations as text
 from domain.agents.profile import Profile
 from domain.agents.role import Role, message_only
-from domain.agents.surfaces import ASK_PEOPLE, CHANGE, EVERYDAY, FILE_FINDINGS, LOOK, REVIEWING, RUN
+from domain.agents.surfaces import (
+    ASK_PEOPLE,
+    CHANGE,
+    EVERYDAY,
+    FILE_FINDINGS,
+    GUIDE,
+    LOOK,
+    REVIEWING,
+    RUN,
+)
 
 GENERIC = "generic"
 BUILDER = "builder"
@@ -28,7 +37,7 @@ ROWS = (
         summary="builds and keeps a workflow together with the person who owns it",
         default_profile=Profile.WRITER,
         instructions=text.BUILDER,
-        surface=(*EVERYDAY, *FILE_FINDINGS),
+        surface=(*EVERYDAY, *FILE_FINDINGS, *GUIDE),
         attended_tools=ASK_PEOPLE,
         items=message_only,
         pinned=(*LOOK, *CHANGE, *RUN),
