@@ -17,7 +17,6 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError, RPCStatusCode
 
 from domain.agents.roles import ROLES
@@ -34,6 +33,8 @@ from legato.payloads import CONVERTER
 from workflows.agent_run import AgentRun, RunStart
 
 if TYPE_CHECKING:
+    from temporalio.runtime import Runtime
+
     from domain.events import Fact
     from ledger.reads import Stored
     from legato.settings import Settings
@@ -55,13 +56,11 @@ class HandOver:
     most_events: int
 
 
-async def connect(address: str, namespace: str, *, metrics: str = "") -> Client:
-    """Connect to Temporal; raises `temporal_unreachable`.
+async def connect(address: str, namespace: str, *, runtime: Runtime | None = None) -> Client:
+    """Connect; raises `temporal_unreachable` where Temporal does not answer.
 
-    `metrics` is where the SDK's own metrics are served (host:port), "" for nowhere.
+    `runtime` is what the SDK's own logs and metrics go to, its default if not said.
     """
-    served = TelemetryConfig(metrics=PrometheusConfig(bind_address=metrics))
-    runtime = Runtime(telemetry=served) if metrics else None
     try:
         return await Client.connect(
             address,

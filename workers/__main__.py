@@ -16,10 +16,10 @@ from ledger.migrate import migrate
 from legato.client import connect
 from legato.cluster import register_attributes
 from legato.leave import leave
-from legato.log import configure_log
+from legato.log import configure_log, own_output
 from legato.settings import Settings, environment, load_settings
 from legato.try_build import require_replayable
-from workers.telemetry import telemetry
+from workers.telemetry import sdk_runtime, telemetry
 from workers.worker import serve
 from workers.world import build_world
 
@@ -62,7 +62,7 @@ async def run(settings: Settings) -> None:
 async def _temporal(address: str, settings: Settings) -> Client:
     """Connect, and register the search attributes where they are missing and may be."""
     client = await connect(
-        address, settings.temporal_namespace, metrics=settings.sdk_metrics_address
+        address, settings.temporal_namespace, runtime=sdk_runtime(settings.sdk_metrics_address)
     )
     try:
         await register_attributes(client, patience=_PATIENCE)
@@ -78,14 +78,15 @@ async def _ledger(database_url: str) -> Ledger:
 
 def main() -> None:
     """Start the worker; the exit status tells how it ended."""
-    status = 0
+    status, out = 0, sys.stderr
     try:
         settings = load_settings(environment())
-        configure_log()
+        out = own_output()
+        configure_log(out)
         asyncio.run(run(settings))
     except LegatoError as exc:
         log.exception("worker_failed", code=exc.code, message=exc.message, next=exc.next)
-        sys.stderr.write(f"{exc.code}: {exc.message}\n  next: {exc.next}\n")
+        out.write(f"{exc.code}: {exc.message}\n  next: {exc.next}\n")
         status = 1
     except Exception as exc:
         log.exception("worker_broke", error=type(exc).__name__)

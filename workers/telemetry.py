@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from opentelemetry.trace import NoOpTracer
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    PrometheusConfig,
+    Runtime,
+    TelemetryConfig,
+)
 
 from domain.errors import LegatoError
 from workers.observe import Observed, counts
@@ -20,6 +28,17 @@ if TYPE_CHECKING:
 
 FLUSHING = 2000
 """Milliseconds that the last spans are given to leave."""
+
+
+def sdk_runtime(address: str) -> Runtime:
+    """Make the SDK's runtime: its log goes into ours, its metrics to an address, "" for none."""
+    forwarded = LogForwardingConfig(logging.getLogger("temporal"))
+    return Runtime(
+        telemetry=TelemetryConfig(
+            logging=LoggingConfig(LoggingConfig.default.filter, forwarding=forwarded),
+            metrics=PrometheusConfig(bind_address=address) if address else None,
+        )
+    )
 
 
 @contextmanager

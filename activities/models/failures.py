@@ -21,6 +21,7 @@ LONGEST_WAIT = 366 * 86400.0
 """Seconds that a provider's word for a delay may mean: some send numbers that are no delay."""
 
 MOST_READ = 20_000
+_REDIRECTS = 3  # the hundreds of their statuses
 _DATE = re.compile(
     r"(?:until|access on|resets? (?:on|at)) (\d{4}-\d\d-\d\d)(?:[t ](?:at )?(\d\d:\d\d(?::\d\d)?))?"
 )
@@ -124,6 +125,17 @@ _QUOTA = Row(
     ("402", "429 with the provider's word for a spent quota"),
     falls_back=True,
 )
+
+REDIRECTED = Row(
+    (),
+    "model_redirected",
+    Disposition.REFUSE,
+    "was sent on to another address, where nothing is sent",
+    "check the model's address: write the one that answers itself, after an @ in its name",
+    ("a redirect",),
+    falls_back=True,
+)
+"""A redirect is never followed: a conversation is for the address that was named."""
 
 TABLE = (
     _QUOTA,
@@ -259,6 +271,7 @@ TABLE = (
             json.JSONDecodeError,
             UnicodeDecodeError,
             ValidationError,
+            httpx2.DecodingError,
             *_BROKEN,
         ),
         "bad_response",
@@ -271,6 +284,7 @@ TABLE = (
     EMPTY,
     CUT_EMPTY,
     HALF_STREAM,
+    REDIRECTED,
     Row((pai.UserError,), "model_misused", Disposition.REFUSE, "was asked wrongly", _REPORT),
     Row((Exception,), "model_raised", Disposition.REFUSE, "failed in our own client", _REPORT),
 )
@@ -305,7 +319,7 @@ def failure_of(
     error: Exception, name: ModelName, *, partial: str = "", begun: bool = False
 ) -> ModelFailure:
     """Build the failure that an error means; `begun` says that part of an answer had come."""
-    row = next(row for row in TABLE if _fits(row, error))
+    row = REDIRECTED if _redirected(error) else next(row for row in TABLE if _fits(row, error))
     if begun and row.code == "connection_failed":
         row = HALF_STREAM
     return failed(row, name, partial, detail=_detail(error, row), after=_retry_after(error))
@@ -338,6 +352,17 @@ def _fits(row: Row, error: Exception) -> bool:
     return not row.statuses or (
         isinstance(error, pai.ModelHTTPError) and error.status_code in row.statuses
     )
+
+
+def _redirected(error: Exception) -> bool:
+    """Tell whether a redirect is behind an error: only the SDKs' own errors keep its status."""
+    one: BaseException | None = error
+    while one is not None:
+        status: object = getattr(one, "status_code", None) or getattr(one, "code", None)
+        if isinstance(status, int) and status // 100 == _REDIRECTS:
+            return True
+        one = one.__cause__
+    return False
 
 
 def _body(error: Exception) -> str:

@@ -22,9 +22,14 @@ _received: ContextVar[list[Response] | None] = ContextVar("received", default=No
 
 
 def open_model(name: ModelName, key: str, idle: float) -> Model:
-    """Open a model over a client of its own that never retries; `idle` in seconds."""
+    """Open a model over a client of its own that never retries; `idle` in seconds.
+
+    Redirects are not followed: a conversation is for the address that was named, and no other.
+    """
     client = AsyncClient(
-        timeout=Timeout(idle, connect=CONNECT), event_hooks={"response": [_receive]}
+        timeout=Timeout(idle, connect=CONNECT),
+        event_hooks={"response": [_receive]},
+        follow_redirects=False,
     )
     provider = GoogleProvider(api_key=key, http_client=client, base_url=name.url or None)
     return _closing(asking(GoogleModel(name.model, provider=provider), name))

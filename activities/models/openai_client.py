@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openai import AsyncOpenAI, Timeout
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 from pydantic_ai.models.ollama import OllamaModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.openrouter import OpenRouterModel
@@ -27,13 +27,17 @@ _OLDER = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
 
 
 def open_model(name: ModelName, key: str, idle: float) -> Model:
-    """Open a model over a client of its own that never retries; `idle` in seconds."""
+    """Open a model over a client of its own that never retries; `idle` in seconds.
+
+    Redirects are not followed: a conversation is for the address that was named, and no other.
+    """
     url = _OPENROUTER if name.provider is Provider.OPENROUTER else name.url or None
     client = AsyncOpenAI(
         api_key=key or _NO_KEY,
         base_url=url,
         max_retries=0,
         timeout=Timeout(idle, connect=CONNECT),
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
     )
     return asking(_chat_model(name, client), name)
 

@@ -22,6 +22,7 @@ from tests.support.model_wire import Call, Says
 HALF = Says("Half of it")
 LIMITED = "rate_limit_error"
 TAKEN = "taken"
+EACH = ("openai", "anthropic", "google")
 _WHEN = "%Y-%m-%d at %H:%M"
 
 
@@ -99,6 +100,11 @@ def _failures() -> dict[str, tuple[Case, ...]]:
         "413": (Case(Refuses(413), "overflow"),),
         **{status: (Case(Refuses(int(status)), "failed"),) for status in ("400", "401", "403")},
         "404": (Case(Refuses(404), "failed"),),
+        "a redirect": (
+            Case(Refuses(302, headers={"location": "/v1/messages"}), "failed", EACH),
+            Case(Refuses(307, headers={"location": "/v1/messages"}), "failed", EACH),
+            Case(Refuses(308, headers={"location": "//localhost/"}), "failed", EACH),
+        ),
         "another status": (Case(Refuses(418), "failed"),),
         "a content filter": (
             Case(Says("Half", finish="content_filter"), "failed", ("openai",)),

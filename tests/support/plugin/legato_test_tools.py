@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -93,6 +97,32 @@ def bad_text(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
     return Executed(Outcome.model_construct(tag=Tag.OK, code="", text=text, changed=()))
 
 
+def tell_secrets(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
+    """Say a secret of the environment in every way but by a result, and raise with it."""
+    del arguments, context
+    secret = os.environ.get("TOLD_BY_TOOLS", "")
+    print(secret)  # noqa: T201 - what is tried
+    sys.stderr.write(f"{secret}\n")
+    echo = 'echo "$TOLD_BY_TOOLS"; echo "$TOLD_BY_TOOLS" >&2'
+    subprocess.run(["/bin/sh", "-c", echo], check=True)
+    logging.getLogger("told").error("it says %s", secret)
+    logging.getLogger("told").error(f"it says {secret}")  # noqa: G004 - what is tried
+    warnings.warn(secret, stacklevel=1)
+    threading.Thread(target=_raise_with, args=(secret,), name=secret).start()
+    _raise_with(secret)
+    return Executed(ok(""))
+
+
+def _raise_with(secret: str) -> None:
+    """Raise an error whose text, arguments, notes, cause, group and local names hold a secret."""
+    told = {secret: secret}
+    cause = KeyError(secret, told)
+    cause.add_note(secret)
+    error = ExceptionGroup(secret, [ValueError(secret), OSError(5, secret, secret)])
+    error.add_note(secret)
+    raise error from cause
+
+
 def gives_nothing(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
     """Return what no tool may return."""
     del arguments, context
@@ -164,6 +194,19 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Return that many characters.",
         big_result,
         bytes={"type": "integer", "minimum": 0, "maximum": 50_000_000},
+    ),
+    _read("tell_secrets", "Print, log and raise what is secret.", tell_secrets),
+    Tool(
+        tool_spec(
+            "tell_secrets_once",
+            "The same, as an effect of which nobody can know whether it took place.",
+            _schema({}),
+            effect=Effect.ONCE,
+            writes=Writes.LASTING,
+            timeout=30.0,
+            resource="counter",
+        ),
+        tell_secrets,
     ),
     _read("exits", "Try to end the worker.", exits),
     _read("gives_nothing", "Return nothing at all.", gives_nothing),
