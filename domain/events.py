@@ -11,7 +11,7 @@ from domain.agents.imported.loss import FieldReport
 from domain.asked_events import Asked, Entry, RunAccepted, RunJoined, RunQueued
 from domain.budget_events import BudgetRaised, BudgetSpent, BudgetWarned
 from domain.codec import Json, canonical
-from domain.errors import bug
+from domain.errors import Kind, LegatoError, bug
 from domain.event import AtCall, AtRequest, AtStep, Event, Use
 from domain.runs.conversation import CallRequest, Native, Text, Usage
 from domain.runs.inputs import How, Question
@@ -456,8 +456,12 @@ def decode(type_name: str, schema_version: int, body: bytes) -> Fact:
             _wrong((type_name, *one["loc"]), one["type"])
             for one in exc.errors(include_url=False, include_input=False)
         ]
-    raise bug(
-        "event_damaged", f"a stored event of type {type_name!r} cannot be read", problems=found
+    raise LegatoError(
+        "event_damaged",
+        f"a stored event of type {type_name!r} cannot be read",
+        kind=Kind.BUG,
+        next="restore a backup; `legato ledger verify` names all that is damaged",
+        details={"problems": found},
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from domain.codec import Json, decode_object
-from domain.errors import LegatoError, bug
+from domain.errors import Kind, LegatoError
 from domain.events import Fact, SlotTaken, decode
 from domain.ids import slot_stream
 from domain.runs.slots import fold_slot
@@ -72,10 +72,20 @@ def _body(row: asyncpg.Record) -> bytes:
         if row["blob_data"] is not None:
             blob = unpack(row["blob_data"], row["blob_size"])
             if blob_id(blob) != row["body"]:
-                raise bug("blob_damaged", f"the body of {place} is not what was hashed")
+                raise LegatoError(
+                    "blob_damaged",
+                    f"the body of {place} is not what was hashed",
+                    kind=Kind.BUG,
+                    next="restore a backup; `legato ledger verify` names all that is damaged",
+                )
         return plain_body(row["codec"], row["body"], blob)
     except ValueError as exc:
-        raise bug("body_damaged", f"the body of {place} cannot be read: {exc}") from None
+        raise LegatoError(
+            "body_damaged",
+            f"the body of {place} cannot be read: {exc}",
+            kind=Kind.BUG,
+            next="restore a backup; `legato ledger verify` names all that is damaged",
+        ) from None
 
 
 def stored_of(row: asyncpg.Record) -> Stored:

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from domain.projections.rows import RunRow
     from ledger.connect import Ledger
     from ledger.projections.catch_up import Connection, Mark
-    from ledger.projections.lists import By, Wanted
+    from ledger.projections.lists import By, Damaged, Wanted
 
     Row = dict[str, object]
 
 _SAME = ("run_id", "workflow_id", "agent", "workspace", "workspace_path", "entry", "session")
+_WRONG = {
+    "body_damaged": "whose body is damaged",
+    "event_missing": "which is not in the ledger",
+}
 _FIGURES = ("items_done", "turn", "step", "steps", "calls", "tokens")
 
 
@@ -34,12 +38,14 @@ _FIGURES = ("items_done", "turn", "step", "steps", "calls", "tokens")
 class Listed:
     """Rows of a list, and what they lack; `more` tells that others were left out.
 
-    Nothing in a row depends on now: all that does is in `lag`.
+    Nothing in a row depends on now: all that does is in `lag`. `unreadable` are the runs of
+    which the rows tell only what was known before an event that is damaged.
     """
 
     rows: tuple[dict[str, object], ...]
     more: bool
     lag: Lag
+    unreadable: tuple[dict[str, object], ...] = ()
 
 
 async def list_runs(
@@ -88,10 +94,25 @@ async def _listed(
     after: Mark | None,
     within: float,
 ) -> Listed:
-    found, lag = await fresh(ledger, read, after=after, within=within)
+
+    async def both(connection: Connection) -> tuple[Iterable[Row], list[Damaged]]:
+        return await read(connection), await lists.damaged(connection, wanted)
+
+    (found, damaged), lag = await fresh(ledger, both, after=after, within=within)
     rows = tuple(found)
     kept = rows if wanted.limit is None else rows[: wanted.limit]
-    return Listed(kept, len(kept) < len(rows), lag)
+    return Listed(kept, len(kept) < len(rows), lag, tuple(map(unreadable, damaged)))
+
+
+def unreadable(run: Damaged) -> Row:
+    """Say what is wrong with a run that cannot be read, and what to do."""
+    return {
+        "run_id": run.run_id,
+        "code": run.code,
+        "message": f"run {run.run_id} is told of only up to event {run.version} of its stream, "
+        + _WRONG.get(run.code, "which this build cannot read"),
+        "next": "restore a backup; `legato ledger verify` names all that is damaged",
+    }
 
 
 def run_row(row: RunRow) -> Row:
@@ -105,6 +126,7 @@ def run_row(row: RunRow) -> Row:
     del message  # the row of a list has no sentence
     shown: Row = {name: getattr(row, name) or "" for name in _SAME}
     shown |= {"status": row.status, "stuck": row.stuck or "", "reason": reason, "by": by}
+    shown["damaged"] = row.damaged or ""
     shown |= {"waiting_on": row.waiting_on or "", "accepted_at": stamp(row.accepted_at)}
     shown |= {"started_at": stamp(row.started_at), "ended_at": stamp(row.ended_at)}
     shown |= {"model": row.model or "", "fingerprint": row.fingerprint or ""}

@@ -64,6 +64,12 @@ _OF_SESSION: dict[str, _OfSession] = {
 DECODED = frozenset(_OF_RUN) | frozenset(_OF_SESSION)
 """The types whose bodies are looked at; of all others only type and version are."""
 
+UNREADABLE = "event_unreadable"
+"""The damage of an event whose body is JSON and not what its type has."""
+
+_STRANGE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a body raises that is not what its type has."""
+
 _STEPS = frozenset(name for name in _OF_RUN if name.startswith(("model.", "context.")))
 _CALLS = frozenset(name for name in _OF_RUN if name.startswith("call."))
 _INPUTS = frozenset(name for name in _OF_RUN if name.startswith("input."))
@@ -90,11 +96,16 @@ class Needs:
     made: Keys = field(default_factory=Keys)
 
     def add(self, event: Sequenced) -> None:
-        """Name what one event needs."""
+        """Name what one event needs; one that says less than that is marked as damaged."""
         kind, name = event.kind, event.name
         if kind == "run":
             (self.used if event.version > 1 else self.made).runs.add(name)
-            self._add(name, event.type, event.body)
+            if event.damage:
+                return
+            try:
+                self._add(name, event.type, event.body)
+            except _STRANGE:
+                event.damage = UNREADABLE
         elif kind in {"session", "incoming"}:
             self.used.sessions.add(name)
 
@@ -132,18 +143,40 @@ def check_known(stream: str, version: int, type_name: str, schema_version: int) 
 
 
 def project(tables: Tables, event: Sequenced) -> None:
-    """Change the rows that one event changes; those of `Needs` stand in the tables."""
+    """Change the rows that one event changes; those of `Needs` stand in the tables.
+
+    One that is damaged marks its run and changes nothing else, so that the others go on.
+    """
     if event.kind == "run":
-        run = tables.run(event.name)
-        run.version, run.changed_at = event.version, event.at
-        if run.stuck is not None and not is_from_outside(event.type, event.body.get("by", "")):
-            run.stuck = None
-        if event.type in MOVING:
-            run.status = moved(run.status, event.type, event.body.get("status", ""))
-        of_run = _OF_RUN.get(event.type)
-        if of_run is not None:
-            of_run(tables, run, event)
-    elif event.kind in {"session", "incoming"}:
+        _project_run(tables, tables.run(event.name), event)
+    elif event.kind in {"session", "incoming"} and not event.damage:
         of_session = _OF_SESSION.get(event.type)
         if of_session is not None:
-            of_session(tables, event, event.name)
+            try:
+                of_session(tables, event, event.name)
+            except _STRANGE:
+                event.damage = UNREADABLE
+
+
+def _project_run(tables: Tables, run: RunRow, event: Sequenced) -> None:
+    run.version = event.version
+    if run.damaged is not None and event.type != "run.ended":
+        return
+    try:
+        if not event.damage:
+            _told(tables, run, event)
+    except _STRANGE:
+        event.damage = UNREADABLE
+    if event.damage and run.damaged is None:
+        run.damaged, run.damaged_at = event.damage, event.version
+
+
+def _told(tables: Tables, run: RunRow, event: Sequenced) -> None:
+    run.changed_at = event.at
+    if run.stuck is not None and not is_from_outside(event.type, event.body.get("by", "")):
+        run.stuck = None
+    if event.type in MOVING:
+        run.status = moved(run.status, event.type, event.body.get("status", ""))
+    of_run = _OF_RUN.get(event.type)
+    if of_run is not None:
+        of_run(tables, run, event)

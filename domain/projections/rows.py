@@ -19,7 +19,9 @@ class RunRow:
     are where it is, counting from 1. `steps` counts model requests, `answered` those with a
     response; `tokens` and `cost` (US dollars) are what counts against the budget, the three
     kinds of tokens what providers said; `cost_unknown` and `tokens_unknown` count requests.
-    `open_unknown` are the open questions about effects that nobody can tell.
+    `open_unknown` are the open questions about effects that nobody can tell. `damaged` is the
+    code of what is wrong with event `damaged_at` of its stream: all else is what was known
+    before it, and the run's end.
     """
 
     run_id: str
@@ -76,6 +78,8 @@ class RunRow:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     changed_at: datetime | None = None
+    damaged: str | None = None
+    damaged_at: int | None = None
 
 
 @dataclass(slots=True)

@@ -27,7 +27,8 @@ InputKey: TypeAlias = tuple[str, str]
 class Sequenced:
     """One event as the feed gives it: its stream's kind and the rest of the stream's name.
 
-    `body` is its fields, empty for a type of which none are looked at.
+    `body` is its fields, empty for a type of which none are looked at. `damage` is the code
+    of what keeps it from being read, "" for nothing.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Sequenced:
     type: str
     at: datetime
     body: dict[str, Any]
+    damage: str = ""
 
     @property
     def stream(self) -> str:

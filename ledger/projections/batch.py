@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
@@ -13,22 +14,25 @@ from ledger.blobs import blob_id, unpack
 from ledger.encode import plain_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import asyncpg
 
     from ledger.projections.source import Source
 
-_EVENT = """e.type, e.schema_version, e.recorded_at, e.codec,
+EVENT = """e.type, e.schema_version, e.recorded_at, e.codec,
   case when e.type = any($3) then e.body end as body, b.size, b.data"""
 _BLOB = "left join ledger.blob b on e.codec = 2 and e.type = any($3) and b.blob_id = e.body"
-_BATCH = f"""select f.global_seq, f.stream_id, f.version, {_EVENT}
+_BATCH = f"""select f.global_seq, f.stream_id, f.version, {EVENT}
   from ledger.feed f
   left join ledger.event e on e.stream_id = f.stream_id and e.version = f.version
   {_BLOB}
   where f.global_seq > $1 and f.global_seq <= $2 order by f.global_seq"""
 
 _WANTED = sorted(DECODED)
+_NEVER = datetime.fromtimestamp(0, UTC)
+"""When an event was recorded that is not there: nobody reads it."""
+
 _NUL = b"\\u0000"
 """How canonical JSON writes the character, whether or not a backslash stands before it."""
 
@@ -41,39 +45,52 @@ async def read_batch(source: Source, after: int, until: int) -> list[asyncpg.Rec
 def events_of(rows: Iterable[asyncpg.Record], after: int) -> list[Sequenced]:
     """Turn a batch's rows into events.
 
-    Raises `feed_broken` where a number is missing or has no event, `event_too_new`, and
-    `body_damaged`.
+    Raises `feed_broken` where a number is missing, and `event_too_new`.
     """
     events: list[Sequenced] = []
-    for row in rows:
+    for seq, *row in rows:
         after += 1
-        seq, stream, version, kind, schema, at, codec, body, size, data = row
-        if seq != after or kind is None:
-            raise bug("feed_broken", f"number {after} of the feed has no event", global_seq=after)
-        if KNOWN.get(kind) != schema:
-            check_known(stream, version, kind, schema)
-        decoded = {} if body is None else decoded_body(stream, version, (codec, body, size, data))
-        of, _, name = stream.partition("/")
-        events.append(Sequenced(of, name, version, kind, at, decoded))
+        if seq != after:
+            raise bug("feed_broken", f"number {after} of the feed is missing", global_seq=after)
+        events.append(event_of(row))
     return events
 
 
-def decoded_body(
-    stream: str, version: int, stored: tuple[int, bytes, int | None, bytes | None]
-) -> dict[str, Any]:
-    """Decode a body: its codec, its bytes, its blob's size and bytes; raises `body_damaged`."""
-    codec, body, size, data = stored
+def event_of(row: Sequence[Any]) -> Sequenced:
+    """Turn stream, version and the columns of `EVENT` into an event; raises `event_too_new`.
+
+    One that is not there, or whose body is damaged, says so.
+    """
+    stream, version, kind, schema, at, codec, body, size, data = row
+    of, _, name = stream.partition("/")
+    if kind is None:
+        return Sequenced(of, name, version, "", _NEVER, {}, "event_missing")
+    if KNOWN.get(kind) != schema:
+        check_known(stream, version, kind, schema)
+    if body is None:
+        return Sequenced(of, name, version, kind, at, {})
     try:
-        if codec:
-            blob = None if data is None or size is None else unpack(data, size)
-            if blob is not None and blob_id(blob) != body:
-                raise ValueError("it is not what was hashed")  # noqa: TRY301 - told below
-            body = plain_body(codec, body, blob)
-        found: dict[str, Any] = orjson.loads(body)
-    except ValueError as exc:
-        where = f"the body of event {version} of {stream} cannot be read"
-        raise bug("body_damaged", where, error=type(exc).__name__) from None
-    return _storable(found) if _NUL in body else found
+        decoded = decoded_body((codec, body, size, data))
+    except ValueError:
+        return Sequenced(of, name, version, kind, at, {}, "body_damaged")
+    return Sequenced(of, name, version, kind, at, decoded)
+
+
+def decoded_body(stored: tuple[int, bytes, int | None, bytes | None]) -> dict[str, Any]:
+    """Decode a body: its codec, its bytes, its blob's size and bytes; raises ValueError."""
+    codec, body, size, data = stored
+    if codec:
+        blob = None if data is None or size is None else unpack(data, size)
+        if blob is not None and blob_id(blob) != body:
+            message = "it is not what was hashed"
+            raise ValueError(message)
+        body = plain_body(codec, body, blob)
+    found: object = orjson.loads(body)
+    if not isinstance(found, dict):
+        message = "it is no object"
+        raise ValueError(message)  # noqa: TRY004 - one error for all damage
+    fields = cast("dict[str, Any]", found)
+    return _storable(fields) if _NUL in body else fields
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401 - any JSON value

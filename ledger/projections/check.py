@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from domain.projections.project import DECODED, KNOWN, check_known, project
-from domain.projections.tables import Sequenced, Tables
-from ledger.projections.batch import decoded_body
+from domain.projections.project import DECODED, Needs, project
+from domain.projections.tables import Tables
+from ledger.projections.batch import event_of
 from ledger.projections.compare import Difference, Differences, differing
 from ledger.projections.project import standing
 from ledger.projections.tables import (
@@ -25,8 +25,6 @@ from ledger.projections.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import asyncpg
-
     from ledger.projections.source import Source
     from ledger.projections.tables import Table
 
@@ -38,7 +36,7 @@ _WANTED = sorted(DECODED)
 _EVENTS = """select f.stream_id, f.version, e.type, e.schema_version, e.recorded_at, e.codec,
     case when e.type = any($4) then e.body end as body, b.size, b.data
   from ledger.feed f
-  join ledger.event e on e.stream_id = f.stream_id and e.version = f.version
+  left join ledger.event e on e.stream_id = f.stream_id and e.version = f.version
   left join ledger.blob b on e.codec = 2 and e.type = any($4) and b.blob_id = e.body
   where (f.stream_id, f.version) > ($1, $2) and f.global_seq <= $3
   order by f.stream_id, f.version limit $5"""
@@ -74,7 +72,7 @@ async def check_rows(source: Source) -> Checked:
     """Project every stream anew and compare each row that is in use, at one number.
 
     `source` is a connection in a repeatable-read transaction, so that rows and number are
-    of one moment. Raises `projections_missing`, `event_too_new`, `body_damaged`.
+    of one moment. Raises `projections_missing` and `event_too_new`.
     """
     stands = await standing(source)
     check = _Check(stands.rows)
@@ -90,7 +88,8 @@ async def check_rows(source: Source) -> Checked:
                 await _compare(source, check, at)
                 at, count = Tables(), 0
             since = stream
-            event = _event(row)
+            event = event_of(tuple(row))
+            Needs().add(event)
             project(at if event.kind == "run" else sessions, event)
             count += 1
         last = (page[-1]["stream_id"], page[-1]["version"])
@@ -99,15 +98,6 @@ async def check_rows(source: Source) -> Checked:
     for table, statement in _SURPLUS.items():
         check.found.add(_surplus(table, await source.fetch(statement, check.until)))
     return Checked(check.until, check.rows, check.found.count, tuple(check.found.named))
-
-
-def _event(row: asyncpg.Record) -> Sequenced:
-    stream, version, kind, schema, at, *stored = row
-    if KNOWN.get(kind) != schema:
-        check_known(stream, version, kind, schema)
-    body = {} if stored[1] is None else decoded_body(stream, version, tuple(stored))
-    of, _, name = stream.partition("/")
-    return Sequenced(of, name, version, kind, at, body)
 
 
 async def _compare(source: Source, check: _Check, at: Tables) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ledger.projections.catch_up import Connection
 
+MOST_DAMAGED = 100
+"""Runs that cannot be read and are named, at most."""
+
 By: TypeAlias = Literal["run", "item", "agent", "day"]
 
 _FILTER = """($1::text[] is null or r.status = any($1))
@@ -25,6 +28,12 @@ _FILTER = """($1::text[] is null or r.status = any($1))
 _RUNS = f"""select {RUN.selected("r")} from {SCHEMA}.run r where {_FILTER}
   order by r.accepted_at desc nulls last, r.run_id desc limit $6"""
 _ONE = f"select {RUN.selected('r')} from {SCHEMA}.run r where r.run_id = $1"
+_DAMAGED = f"""select r.run_id, r.damaged, r.damaged_at from {SCHEMA}.run r
+  where r.damaged is not null
+    and ($1::text is null or r.agent is null or r.agent = $1)
+    and ($2::text is null or r.workspace_path is null or r.workspace = $2 or r.workspace_path = $4)
+    and ($3::timestamptz is null or r.accepted_at is null or r.accepted_at >= $3)
+  order by r.accepted_at desc nulls first, r.run_id desc limit {MOST_DAMAGED}"""
 _QUESTIONS = f"""select i.run_id, r.agent, r.workspace, r.status, r.ended_at is null as run_open,
     i.input_id, i.kind, i.text, i.choices::text, i.who::text, i.asked_at, i.expires_at
   from {SCHEMA}.input i join {SCHEMA}.run r using (run_id)
@@ -95,6 +104,23 @@ async def one_run(connection: Connection, run_id: str) -> RunRow | None:
     """Read one run's row; None where there is none yet."""
     row = await connection.fetchrow(_ONE, run_id)
     return None if row is None else RunRow(*row)
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """A run that cannot be read: the code of what is wrong with an event of its stream."""
+
+    run_id: str
+    code: str
+    version: int
+
+
+async def damaged(connection: Connection, wanted: Wanted) -> list[Damaged]:
+    """Read which runs cannot be read, of those wanted or that nobody can tell to be others."""
+    found = await connection.fetch(
+        _DAMAGED, wanted.agent, wanted.workspace, wanted.since, wanted.folder
+    )
+    return [Damaged(*row) for row in found]
 
 
 async def questions(connection: Connection, wanted: Wanted) -> list[asyncpg.Record]:

@@ -28,7 +28,6 @@ from ledger.projections.tables import (
 )
 
 if TYPE_CHECKING:
-    from domain.projections.tables import Sequenced
     from ledger.connections import Connections
     from ledger.projections.source import Source
 
@@ -90,7 +89,7 @@ async def project_once(
     Rows and checkpoint are written by one statement, which does nothing where the
     checkpoint has moved or is held by another: no event counts twice, and a process that
     dies leaves nothing half. `until` is a number not to pass. Raises `event_too_new`,
-    `event_unreadable`, `rows_invalid`, `feed_broken`, `body_damaged`, `projections_missing`.
+    `rows_invalid`, `feed_broken`, `projections_missing`.
     """
     stands = await standing(source, projector.schema)
     end = min(stands.feed, stands.rows + limit, stands.feed if until is None else until)
@@ -159,20 +158,13 @@ async def prepare(source: Source, projector: Projector, until: int) -> Batch:
     events = events_of(await read_batch(source, after, until), after)
     if len(events) < until - after:
         raise bug("feed_broken", f"number {after + len(events) + 1} of the feed is missing")
-    needs, n = Needs(), 0
-    try:
-        for event in events:
-            needs.add(event)
-            n += 1
-        await _load(source, projector, needs)
-        kept.begin()
-        n = 0
-        for event in events:
-            project(kept, event)
-            n += 1
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as exc:
-        projector.forget()
-        raise _unreadable(exc, events[n]) from None
+    needs = Needs()
+    for event in events:
+        needs.add(event)
+    await _load(source, projector, needs)
+    kept.begin()
+    for event in events:
+        project(kept, event)
     try:
         batch = _batch(kept, after, until)
     except TypeError as exc:
@@ -180,11 +172,6 @@ async def prepare(source: Source, projector: Projector, until: int) -> Batch:
         raise _invalid(after, exc) from None
     projector.at = until
     return batch
-
-
-def _unreadable(exc: Exception, event: Sequenced) -> LegatoError:
-    where = f"event {event.version} of {event.stream} ({event.type})"
-    return bug("event_unreadable", f"{where} cannot be projected: {type(exc).__name__}")
 
 
 def _batch(kept: Tables, after: int, until: int) -> Batch:

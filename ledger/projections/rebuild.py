@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BESIDE = "projection_rebuild"
 """The schema in which rows are made anew; nothing else is ever in it."""
 
+_FILES = ("0004_projections.sql", "0009_damaged.sql")
 _LONG = 3600.0
 _LOCK = "hashtext('legato.projection_rebuild')"
 _TRIES = 5
@@ -64,7 +65,7 @@ async def rebuild(ledger: Ledger) -> Rebuilt:
 
 def _schema() -> str:
     folder = files("ledger").joinpath("migrations", "sql")
-    return folder.joinpath("0004_projections.sql").read_text(encoding="utf-8")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in _FILES)
 
 
 @asynccontextmanager

@@ -42,6 +42,6 @@ def inbox_command(call: Call, **given: Unpack[ListOptions]) -> int:
     value = {**listed_json("questions", listed, given["after"]), "absent_homes": plain(away)}
     call.show(
         value,
-        lambda: with_lag(with_homes(inbox_screen(listed), away), listed.lag, given["after"]),
+        lambda: with_lag(with_homes(inbox_screen(listed), away), listed, given["after"]),
     )
     return 0

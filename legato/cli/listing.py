@@ -119,6 +119,7 @@ def listed_json(name: str, listed: Listed, after: Mark | None) -> dict[str, obje
         name: listed.rows,
         "count": len(listed.rows),
         "more": listed.more,
+        "unreadable": listed.unreadable,
         "lag": _lag_json(listed.lag, after),
     }
 
@@ -149,9 +150,13 @@ def with_homes(screen: RenderableType, away: Iterable[Absent] | None) -> Rendera
     return Group(screen, Text("\n".join(said), style="yellow")) if said else screen
 
 
-def with_lag(screen: RenderableType, lag: Lag, after: Mark | None) -> RenderableType:
+def with_lag(screen: RenderableType, listed: Listed, after: Mark | None) -> RenderableType:
     """Put below a list what it lacks, where it lacks anything."""
+    lag = listed.lag
     said: list[str] = []
+    for run in listed.unreadable:
+        said.append(f"damaged ({run['code']}): {run['message']}")
+        said.append(f"  next: {run['next']}")
     if after is not None and not lag.reached:
         said.append(f"this list does not hold {after.stream}@{after.version} yet: list again")
     if lag.behind:

@@ -49,6 +49,6 @@ def runs_command(
     value = {**listed_json("runs", listed, given["after"]), "absent_homes": plain(away)}
     call.show(
         value,
-        lambda: with_lag(with_homes(runs_screen(listed, away), away), listed.lag, given["after"]),
+        lambda: with_lag(with_homes(runs_screen(listed, away), away), listed, given["after"]),
     )
     return 0

@@ -43,5 +43,5 @@ def usage_command(call: Call, *, by: str, **given: Unpack[ListOptions]) -> int:
 
     listed = run_async(work())
     value = {**listed_json("usage", listed, given["after"]), "by": by}
-    call.show(value, lambda: with_lag(usage_screen(by, listed), listed.lag, given["after"]))
+    call.show(value, lambda: with_lag(usage_screen(by, listed), listed, given["after"]))
     return 0

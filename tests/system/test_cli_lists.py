@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
 import pytest
 
 from tests.support.stack import calls, text
 
 if TYPE_CHECKING:
     from tests.support.stack import LiveStack
+
+
+_BODY = "select body, codec from ledger.event where stream_id = $1 and version = $2"
+_CHANGE = "update ledger.event set body = $3, codec = $4 where stream_id = $1 and version = $2"
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,49 @@ def test_a_rebuild_finds_the_rows_identical_and_a_replay_compares_one(
     assert "identical" in said.out
     assert replayed.json["rows"]["ok"] is True, replayed.out
     assert replayed.json["rows"]["version"] == replayed.json["fold"]["events"]
+
+
+async def put_body(stack: LiveStack, run_id: str, body: bytes, codec: int) -> tuple[bytes, int]:
+    """Put another body in the place of the second event's; gives what was there."""
+    connection = await asyncpg.connect(stack.database_url)
+    try:
+        await connection.execute("set session_replication_role = replica")
+        there = (f"run/{run_id}", 2)
+        old = await connection.fetchrow(_BODY, *there)
+        await connection.execute(_CHANGE, *there, body, codec)
+    finally:
+        await connection.close()
+    assert old is not None
+    return bytes(old["body"]), int(old["codec"])
+
+
+def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(
+    stack: LiveStack, ran: Ran
+) -> None:
+    model = stack.script("damaged", text("done"))
+    other = stack.cli("--json", "run", "generic", "break", "-m", model).json["run_id"]
+    old = asyncio.run(put_body(stack, other, b"{", 0))
+    try:
+        stack.inside("ledger", "rebuild")
+        listed = {name: stack.inside("--json", name).json for name in ("runs", "inbox", "usage")}
+        said = {name: stack.inside(name).out for name in listed}
+        shown = stack.inside("--json", "show", other)
+        examined = stack.inside("doctor").out
+    finally:
+        asyncio.run(put_body(stack, other, *old))
+        stack.inside("ledger", "rebuild")
+
+    assert {other, ran.run_id} <= {row["run_id"] for row in listed["runs"]["runs"]}
+    for name, value in listed.items():
+        (named,) = value["unreadable"]
+        assert (named["run_id"], named["code"]) == (other, "body_damaged")
+        assert (value["ok"], value["lag"]["stands"]) == (True, None)
+        assert "damaged (body_damaged)" in said[name]
+        assert "legato ledger verify" in said[name]
+    assert (shown.code, shown.error["code"]) == (1, "event_damaged")
+    assert "legato ledger verify" in shown.error["next"]
+    assert "1 run cannot be read" in examined
+    assert stack.inside("--json", "runs").json["unreadable"] == []
 
 
 @pytest.mark.parametrize(

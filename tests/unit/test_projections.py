@@ -67,6 +67,7 @@ def test_the_projected_status_is_the_folded_one_whatever_facts_there_are(told: l
         run = evolve(run, fact)
         row = tables.runs["r"]
 
+        assert row.damaged is None
         assert row.status == run.status
         assert row.version == run.version
         assert row.answered == run.ordinal

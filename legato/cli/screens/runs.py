@@ -39,6 +39,7 @@ def runs_screen(listed: Listed, away: Iterable[Absent] | None = None) -> Rendera
             status, waiting_on = status_at_home(status, waiting_on)
         waits = f" ({waiting_on})" if waiting_on else ""
         stuck = f" stuck: {row['stuck']}" if row["stuck"] else ""
+        stuck += f" damaged: {row['damaged']}" if row["damaged"] else ""
         cost = f"${row['cost']}" + (" + unknown" if row["cost_unknown"] else "")
         table.add_row(
             str(row["run_id"])[:SHORT],
