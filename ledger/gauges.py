@@ -17,7 +17,8 @@ _OPEN = """select i.kind, count(*) as open,
   where i.settled_at is null and i.asked_at is not null
     and (r.ended_at is null or i.kind = 'unknown_effect') group by i.kind"""
 _MARKS = """select 'projections' as reader, global_seq from projection.checkpoint
-  union all select 'relay ' || relay, global_seq from ledger.hand_over"""
+  union all select case relay when 'reconciler' then relay else 'relay ' || relay end, global_seq
+  from ledger.hand_over"""
 
 
 @dataclass(frozen=True)

@@ -37,11 +37,11 @@ from ledger.watch import (
     say_healed,
     say_reconciled,
     say_stuck,
-    uncompared_runs,
 )
 from legato.client import HandOver, end_workflow, hand_over, start_again, tell_to_look
 from legato.compare import compare
 from legato.seen import see
+from workers.backlog import Backlog, next_ended
 from workers.relay import final_code
 
 if TYPE_CHECKING:
@@ -66,13 +66,14 @@ class Reconciler:
     """What one process needs.
 
     `told` is when an ended run's open workflow was told to end, `read` which histories were
-    read at which length.
+    read at which length, `ended` which ended runs are still to be compared.
     """
 
     to: HandOver
     grace: timedelta
     told: dict[str, float] = field(default_factory=dict[str, float])
     read: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    ended: Backlog = field(default_factory=Backlog)
 
 
 async def reconcile(to: HandOver, grace: timedelta, stop: asyncio.Event) -> None:
@@ -87,11 +88,11 @@ async def reconcile(to: HandOver, grace: timedelta, stop: asyncio.Event) -> None
 
 
 async def one_pass(mine: Reconciler) -> None:
-    """Look once at every quiet run, and at every ended one that was not compared yet."""
+    """Look once at quiet runs, and at ended ones that were not compared yet."""
     ledger = mine.to.ledger
     try:
         quiet = await quiet_runs(ledger, mine.grace, MOST)
-        ended = await uncompared_runs(ledger, mine.grace, MOST)
+        ended = await next_ended(ledger, mine.ended, mine.grace, MOST)
     except _SILENT as exc:
         log.warning("reconciler_waits", error=type(exc).__name__)
         return
