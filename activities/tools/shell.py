@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from activities.tools import confine
+from activities.tools.changed import changed_since
 from activities.tools.commands import (
     OUTPUT_LIMIT,
     Command,
@@ -27,7 +28,9 @@ from activities.tools.commands import (
     shell_argv,
     wait_command,
 )
+from activities.tools.runner import BEGUN
 from domain.agents.profile import Profile
+from domain.codec import clean_text
 from domain.errors import LegatoError, refused
 from domain.ports import Absent, Executed, Probed, Tool, ToolContext, ToolReturn, Unclear
 from domain.tools.registry import Effect, Writes, tool_spec
@@ -141,7 +144,17 @@ def execute(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
         end = run_command(_command(arguments, context), context.call_folder, context.stop)
     except LegatoError as problem:
         return _unclear(problem)
-    return Executed(outcome_of(end))
+    return _executed(end, context)
+
+
+def _executed(end: CommandEnd, context: ToolContext) -> Executed:
+    """Give the outcome with the files that changed while the command ran."""
+    outcome = outcome_of(end)
+    begun = Path(context.call_folder, BEGUN)
+    if not end.began or context.claim.profile is not Profile.WRITER:
+        return Executed(outcome)
+    changed = changed_since(Path(context.workspace), begun.stat().st_ctime_ns)
+    return Executed(outcome.model_copy(update={"changed": tuple(map(clean_text, changed))}))
 
 
 def probe(arguments: Mapping[str, Json], context: ToolContext) -> Probed:
@@ -153,7 +166,7 @@ def probe(arguments: Mapping[str, Json], context: ToolContext) -> Probed:
         return _unclear(problem)
     match found:
         case Ended(end):
-            return Executed(outcome_of(end))
+            return _executed(end, context)
         case NeverBegun():
             return Absent()
         case Lost(reason):

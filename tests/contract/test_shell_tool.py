@@ -63,6 +63,29 @@ def test_exit_zero_is_ok_with_the_output(tmp_path: Path) -> None:
     assert outcome.text == f"exit status 0\n42\n{tmp_path}/workspace\n"
 
 
+def test_files_that_change_while_a_command_runs_are_named_and_caches_are_not(
+    tmp_path: Path,
+) -> None:
+    context = tool_context(tmp_path)
+    workspace = Path(context.workspace)
+    for name in ("kept.txt", "old.txt", "gone.txt", "sub/in.txt", "cache/CACHEDIR.TAG"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("x")
+    writing = "echo y > old.txt; touch -d 2001-01-01 sub/in.txt; rm gone.txt; ln -s old.txt link"
+    more = (
+        "; mkdir -p new __pycache__; echo n > new/n.txt; echo n > cache/n; echo n > __pycache__/n"
+    )
+
+    failed = outcome_of(_SHELL, context, command=f"{writing}{more}; exit 1")
+    looked = outcome_of(
+        _SHELL, replace(context, call_folder=str(tmp_path / "second")), command="cat old.txt"
+    )
+
+    assert failed.code == "exit_status"
+    assert failed.changed == ("link", "new/n.txt", "old.txt", "sub/in.txt")
+    assert looked.changed == ()
+
+
 def test_another_exit_is_an_error_with_the_output(tmp_path: Path) -> None:
     outcome = outcome_of(_SHELL, tool_context(tmp_path), command="echo why >&2; exit 3")
     assert (outcome.tag, outcome.code) == (Tag.ERROR, "exit_status")

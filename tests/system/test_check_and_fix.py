@@ -33,6 +33,8 @@ def test_a_failing_check_is_mended_by_the_fixer_and_verified(stack: LiveStack) -
     assert (folder / "value.txt").read_text() == "right\n"
     assert (ran.json["status"], ran.json["model"], ran.json["tokens"]) == ("completed", "", 0)
     assert ran.json["files"] == ["value.txt"]
+    shown = stack.inside("--json", "show", ran.json["run_id"]).json
+    assert "value.txt" in shown["changed"]
     assert "make format | ok" in ran.json["answer"]
     assert (folder / "runs.log").read_text() == "ran\nran\n"
     assert "make test: a target of the Makefile" in ran.err
