@@ -16,6 +16,7 @@ from legato.cli.console import Call, json_option
 from legato.cli.follow import start
 from legato.cli.limits import Limits, budget_of, limit_options
 from legato.door import Place, new_id
+from legato.items import read_items
 from legato.paths import absolute, absolute_model
 from legato.plan_steps import named_step, with_saved
 from legato.workspaces import placed
@@ -34,6 +35,7 @@ STEP_HELP = (
     "The saved plan step that it does, as older programs kept it in step_config.json; FILE may "
     "be the workflow's folder, #STEP may be left out where there is one. AGENT may be left out."
 )
+ITEMS_HELP = "A YAML or JSON list of items that it works through, in place of a message."
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
 
 
@@ -42,6 +44,7 @@ class RunOptions(Limits):
 
     agent: str
     message: str
+    items: str
     workspace: str
     model: str
     fallback: str
@@ -59,6 +62,7 @@ class RunOptions(Limits):
 @click.command("run")
 @click.argument("agent")
 @click.argument("message", default="")
+@click.option("--items", default="", metavar="FILE", help=ITEMS_HELP)
 @click.option("--workspace", "-w", default="", metavar="PATH", help="The folder it works in.")
 @click.option("--model", "-m", default="", help=MODEL_HELP)
 @click.option("--fallback", default="", metavar="MODEL", help=FALLBACK_HELP)
@@ -83,7 +87,7 @@ class RunOptions(Limits):
 @json_option
 @click.pass_obj
 def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
-    """Start AGENT (see `legato roles`) with MESSAGE and follow it to its end.
+    """Start AGENT (see `legato roles`) with MESSAGE, or --items, and follow it to its end.
 
     Exit status: 0 completed, 1 failed, 3 refused, 5 waits for a person (the run goes on once
     it is answered), 6 stopped, 130 after Ctrl-C (the run goes on).
@@ -94,6 +98,7 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
     request = AgentRequest(
         role=agent,
         message=message,
+        items=read_items(given["items"]) if given["items"] else (),
         model=absolute_model(given["model"]),
         fallback=absolute_model(given["fallback"]),
         profile=None if profile is None else Profile(profile),
@@ -125,5 +130,8 @@ def _asked(given: RunOptions) -> tuple[str, str]:
     """Tell the agent and its message: with a saved step the only argument is the message."""
     agent, message = given["agent"], given["message"]
     if given["step_config"] and not message and agent not in ROLES:
-        return PLAN_STEP, agent
+        agent, message = PLAN_STEP, agent
+    if given["items"] and message:
+        both = "give a MESSAGE or --items, not both: the items say what there is to do"
+        raise click.UsageError(both)
     return agent, message
