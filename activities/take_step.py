@@ -29,6 +29,7 @@ from domain.runs.budget import tokens_of
 from domain.runs.budget_view import figures
 from domain.runs.groups import Planned, call_groups
 from domain.runs.steps import CallRef, StepInput, StepResult, Written
+from domain.tools.calls import names_server
 from domain.tools.intrinsic import INTRINSIC_SPECS
 from domain.tools.results import Outcome
 from ledger.append import Part, TakenError, VersionConflictError, append
@@ -190,11 +191,12 @@ def _reported(
     """Add what the people who watch are shown: tools asked, tokens, spend, version range."""
     step = record.run.step
     tools: tuple[str, ...] = ()
-    tokens = 0
+    tokens = servers = 0
     if step is not None and (step.turn, step.step) == (arg.turn, arg.step) and step.answered:
         asked = step.answered.calls[:MOST_AT_ONCE]
         tools = tuple(shown_name(world, call.name) for call in asked)
         tokens = tokens_of(step.answered.usage)
+        servers = sum(names_server(one.name, one.arguments) for one in step.answered.calls)
     spent = record.run.spent
     return replace(
         result,
@@ -203,5 +205,6 @@ def _reported(
         spent_tokens=spent.tokens,
         spent_cost="" if spent.cost_unknown else spent.cost,
         budget=figures(record.run, record.work.seconds),
+        servers_named=servers,
         written=Written(first, record.run.version, record.head),
     )

@@ -44,6 +44,7 @@ class Counts:
     seconds: Histogram
     calls: Counter
     tokens: Counter
+    servers: Counter
 
 
 def counts(registry: CollectorRegistry) -> Counts:
@@ -63,6 +64,10 @@ def counts(registry: CollectorRegistry) -> Counts:
         ),
         tokens=Counter(
             "legato_model_tokens", "Tokens of responses, where the provider told", registry=registry
+        ),
+        servers=Counter(
+            "legato_server_names_ignored", "Calls that named a server beside a tool's name",
+            registry=registry,
         ),
     )  # fmt: skip
 
@@ -119,6 +124,7 @@ class _Observed(ActivityInboundInterceptor):
 
     def _count(self, place: Mapping[str, object], result: object) -> None:
         self._counts.tokens.inc(max(0, getattr(result, "tokens", 0)))
+        self._counts.servers.inc(getattr(result, "servers_named", 0))
         if "tool" in place and getattr(result, "outcome", "") == "settled":
             tag = str(getattr(result, "tag", ""))
             self._counts.calls.labels(str(place["tool"]), tag).inc()

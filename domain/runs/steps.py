@@ -93,6 +93,7 @@ class StepResult:
     then take the same step again. `stopped`, `over_budget`, `failed`: the run must end, `code`
     says why.
     `budget` says in a few figures what is spent of each limit, "" for a run without any.
+    `servers_named` counts calls that also named a server for a tool, which is ignored.
     """
 
     outcome: Literal[
@@ -114,6 +115,7 @@ class StepResult:
     spent_tokens: int = 0
     spent_cost: str = "0"
     budget: str = ""
+    servers_named: int = 0
     written: Written = Written()
 
 

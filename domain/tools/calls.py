@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from domain.codec import Json
 from domain.tools.effective import CHANGED
-from domain.tools.intrinsic import CALL_TOOL
+from domain.tools.intrinsic import CALL_TOOL, GET_API_SPEC
 from domain.tools.registry import ToolSpec
 from domain.tools.results import Outcome, denied, error, ok
 from domain.tools.schema import argument_problems, parse_arguments
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from domain.tools.effective import EffectiveView
 
 MOST_NAMED = 60
+MOST_NEAR = 3
+_SHORTEST = 3
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def recovery_text(view: EffectiveView, name: str, *, offered: Collection[str] | 
     first = f"You cannot call {name!r}" + (f": {why}." if why else ".")
     if not names:
         return f"{first} You have no tools in this turn: do not try again, answer in text."
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    near = nearest(name, names)
     ordered = [*near, *(n for n in names if n not in near)]
     shown = ", ".join(ordered[:MOST_NAMED])
     rest = len(ordered) - MOST_NAMED
@@ -120,11 +122,34 @@ def recovery_text(view: EffectiveView, name: str, *, offered: Collection[str] | 
     return f"{first} You can call: {shown}{more}."
 
 
+def nearest(name: str, names: Collection[str]) -> list[str]:
+    """Name at most three of the names that are spelled like one, or hold it, or are held in it."""
+    meant = name.strip().casefold()
+    parts = [
+        one
+        for one in names
+        if min(len(one), len(meant)) >= _SHORTEST
+        and (one.casefold() in meant or meant in one.casefold())
+    ]
+    close = get_close_matches(meant, names, n=MOST_NEAR, cutoff=0.5)
+    return list(dict.fromkeys((*close, *parts)))[:MOST_NEAR]
+
+
+def names_server(name: str, text: str) -> bool:
+    """Tell whether a call as the model wrote it addresses a tool by a server too.
+
+    That is accepted and ignored; it is counted so that one can see when nobody does it.
+    """
+    arguments, problem = parse_arguments(text)
+    return problem is None and name == GET_API_SPEC and arguments.get("server_name") is not None
+
+
 def api_spec(view: EffectiveView, names: Json) -> Outcome:
     """Answer `get_api_spec`: every spec asked for, or an error that names each one missing.
 
     `names` is the `tool_names` argument: a list, the same as JSON text, or one name. Names
-    are the only address; whatever stands in `server_name` never comes here.
+    are the only address; whatever stands in `server_name` never comes here. `nearest` holds
+    callable names only.
     """
     wanted = _names(names)
     if not wanted:
@@ -136,6 +161,9 @@ def api_spec(view: EffectiveView, names: Json) -> Outcome:
             "unknown": [name for name in missing if name not in view.known],
             "not_allowed": [name for name in missing if name in view.known],
         }
+        near = {name: list[Json](found) for name in missing if (found := nearest(name, view.names))}
+        if near:
+            body["nearest"] = dict[str, Json](near)
         return error("tools_unavailable", json.dumps(body, ensure_ascii=False))
     listed = [_described(view.specs[name]) for name in wanted]
     return ok(json.dumps({"tools": listed}, ensure_ascii=False))

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 CANARY = "canary-8c1f-of-telemetry"
 SCRIPT = f"""
 steps:
-  - calls: [{{tool: read_file, arguments: {{path: secret.txt}}}}]
+  - calls:
+      - {{tool: get_api_spec, arguments: {{tool_names: [read_file], server_name: custom}}}}
+      - {{tool: read_file, arguments: {{path: secret.txt}}}}
   - calls: [{{tool: write_file, arguments: {{path: out.txt, content: "{CANARY}"}}}}]
   - text: "done: {CANARY}"
 """
@@ -51,6 +53,7 @@ async def test_spans_and_counts_of_a_run_tell_its_activities_and_none_of_its_con
     }
     assert 'legato_activities_total{activity="close_run",outcome="completed"} 1.0' in counted
     assert 'legato_tool_calls_total{outcome="ok",tool="write_file"} 1.0' in counted
+    assert "legato_server_names_ignored_total 1.0" in counted
     assert "temporal_workflow_completed" in of_the_sdk
     everything = b"".join(kept.bodies) + counted.encode() + of_the_sdk.encode()
     log = worker.log.read_bytes()

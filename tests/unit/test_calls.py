@@ -176,6 +176,7 @@ def test_specs_are_given_all_or_none() -> None:
         "error": "tools_unavailable",
         "unknown": ["nope"],
         "not_allowed": ["tool_3"],
+        "nearest": {"tool_3": ["tool_9", "tool_8", "tool_7"]},
     }
 
 
