@@ -6,6 +6,8 @@ import hashlib
 import hmac
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from struct import Struct
 from typing import TYPE_CHECKING, cast
 
 import orjson
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 GENESIS = bytes(32)
 NAME_BYTES = 32
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+_SIZE, _PLACE, _CODEC = Struct(">I").pack, Struct(">qq").pack, Struct(">h").pack
 _LINKED = (
     "version, recorded_at, envelope, codec, key_id, blobs, body_commit, same_digest, hash "
     "or the event before"
@@ -43,25 +46,34 @@ class Head:
 
 def link(prev: bytes, row: asyncpg.Record) -> bytes:
     """Compute one link of a stream's chain: the layout of `ledger.link`, byte for byte."""
-    micros = (row["recorded_at"] - _EPOCH) // timedelta(microseconds=1)
+    stream, key = row["stream_id"].encode(), row["key_id"].encode()
+    envelope, blobs, commit = row["envelope"], row["blobs"], row["body_commit"]
+    micros, same = (row["recorded_at"] - _EPOCH) // _MICROSECOND, row["same_digest"]
     parts = (
-        b"ledger/1",
-        prev,
-        _sized(row["stream_id"].encode()),
-        row["version"].to_bytes(8, "big", signed=True),
-        micros.to_bytes(8, "big", signed=True),
-        _sized(row["envelope"]),
-        row["codec"].to_bytes(2, "big", signed=True),
-        _sized(row["key_id"].encode()),
-        _sized(row["blobs"]),
-        _sized(row["body_commit"]),
-        _sized(row["same_digest"]),
+        *(b"ledger/1", prev),
+        *(_SIZE(len(stream)), stream),
+        _PLACE(row["version"], micros),
+        *(_SIZE(len(envelope)), envelope),
+        _CODEC(row["codec"]),
+        *(_SIZE(len(key)), key),
+        *(_SIZE(len(blobs)), blobs),
+        *(_SIZE(len(commit)), commit),
+        *(_SIZE(len(same)), same),
     )
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def _sized(data: bytes) -> bytes:
-    return len(data).to_bytes(4, "big") + data
+@lru_cache(maxsize=8)
+def _keyed(secret: bytes) -> hmac.HMAC:
+    """Give what digests under a key, to be copied: it costs more to make than to use."""
+    return hmac.new(secret, digestmod="sha256")
+
+
+def _same(secret: bytes, type_name: str, body: bytes) -> bytes:
+    """Compute a content's digest by the library's HMAC, on which appends do not rely."""
+    keyed = _keyed(secret).copy()
+    keyed.update(type_name.encode() + b"\0" + body)
+    return keyed.digest()
 
 
 def check_row(head: Head, row: asyncpg.Record) -> None:
@@ -113,8 +125,7 @@ def check_body(row: asyncpg.Record, blob: bytes | None, secret: bytes) -> Fact:
         raise BadPlaceError(f"the body cannot be read: {exc}") from None
     if event_id(fact) != row["event_id"]:
         raise BadPlaceError(f"the body is of event {event_id(fact)}, not of {row['event_id']}")
-    same = hmac.digest(secret, row["type"].encode() + b"\0" + body, "sha256")
-    if same != row["same_digest"]:
+    if _same(secret, row["type"], body) != row["same_digest"]:
         raise BadPlaceError("same_digest is not the digest of the body under the subject's key")
     return fact
 

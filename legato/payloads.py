@@ -61,9 +61,10 @@ class DataclassReader(JSONTypeConverter):
             hints = get_type_hints(hint)
             types = {field.name: hints[field.name] for field in dataclasses.fields(hint)}
             self._known[hint] = types
+        me = [self]
         return hint(
             **{
-                name: value_to_type(types[name], given, [self])
+                name: given if type(given) is types[name] else value_to_type(types[name], given, me)
                 for name, given in held.items()
                 if name in types
             }

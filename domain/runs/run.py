@@ -372,9 +372,14 @@ def _evolve_model(run: Run, fact: ModelFact) -> Run:
         case ModelRequested():
             account = reserve(run.account, Held(*place, fact.reserved))
             at = replace(at, requested=(*at.requested, fact), open=fact, failed=None)
-            fell = fact.turn if fact.fallback_from else run.fell_back
-            run = replace(run, asked=fact.model, fell_back=fell)
-            return replace(run, step=at, incoming=fact.incoming, account=account)
+            return replace(
+                run,
+                asked=fact.model,
+                fell_back=fact.turn if fact.fallback_from else run.fell_back,
+                step=at,
+                incoming=fact.incoming,
+                account=account,
+            )
         case ModelResponded():
             calls = tuple(CallState(call) for call in fact.calls)
             account = settle(run.account, place, fact.usage)

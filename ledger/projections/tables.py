@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ class Table:
     keys: int
     adds: bool = False
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Name the columns in order."""
         return tuple(one.name for one in fields(self.row))
@@ -61,12 +62,12 @@ class Table:
         """Name the columns of the key, which stand first."""
         return self.columns[: self.keys]
 
-    @property
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """Give the type in which each column travels."""
         return tuple(_TYPES[str(one.type)] for one in fields(self.row))
 
-    @property
+    @cached_property
     def values(self) -> Callable[[Any], tuple[Any, ...]]:
         """Give what takes a row's columns out of it."""
         return attrgetter(*self.columns)

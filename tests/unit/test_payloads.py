@@ -78,3 +78,20 @@ def test_a_field_with_its_default_takes_no_byte(converter: PayloadConverter) -> 
 
 def test_there_is_no_codec() -> None:
     assert CONVERTER.payload_codec is None
+
+
+@pytest.mark.parametrize(
+    "sent", [{"outcome": "no such"}, {"outcome": "again", "tokens": "many"}, {"tokens": 1}, [1]]
+)
+def test_what_is_not_of_the_type_is_refused(converter: PayloadConverter, sent: object) -> None:
+    """A wrong value, a wrong type, a missing field, and what is no object at all."""
+    payloads = converter.to_payloads([sent])
+
+    with pytest.raises(TypeError):
+        converter.from_payloads(payloads, [StepResult])
+
+
+def test_a_field_that_a_newer_build_wrote_is_passed_over(converter: PayloadConverter) -> None:
+    payloads = converter.to_payloads([{"outcome": "again", "of_tomorrow": 1}])
+
+    assert converter.from_payloads(payloads, [StepResult]) == [StepResult("again")]
