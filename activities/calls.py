@@ -17,6 +17,7 @@ from activities.record import (
     author_of,
     defined_of,
     definition_of,
+    told_facts,
 )
 from activities.view import view_of
 from domain.agents.profile import Claim
@@ -115,7 +116,7 @@ def tool_context(world: World, record: Record, asked: Asked, limit: float) -> To
         stop=asked.stop,
         environment={k: v for k, v in world.environment.items() if k in allowed},
         skills={skill.name: skill.text for skill in definition.skills},
-        facts=tuple(record.facts),
+        facts=told_facts(record),
         network=runtime.network,
     )
 

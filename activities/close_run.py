@@ -89,7 +89,7 @@ def _message(record: Record, ending: Ending) -> str:
         return "; ".join(run.refused.problems)
     if run.stop is not None and ending.status == "stopped":
         return run.stop.reason
-    if run.over is not None and ending.status == "over_budget":
+    if run.over is not None and ending.status in {"over_budget", "stopped"}:
         return over_message(run.over)
     failed = run.step.failed if run.step is not None else None
     if ending.status == "failed" and failed is not None and failed.code == ending.reason:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from temporalio import activity
 
-from activities.ask_model import MOST_SECONDS, within
-from activities.context import causation, is_stop, temporal_run
+from activities.budgeting import halted, over_by
+from activities.context import causation, is_over, is_stop, temporal_run
 from activities.held import held
-from activities.models.prices import reserve
-from activities.pace import await_turn, settle_turn, wanted
+from activities.pace import await_turn
 from activities.record import (
     Record,
     accepted_of,
@@ -21,40 +21,31 @@ from activities.record import (
     attach,
     author_of,
     check_version,
-    defined_of,
     refresh,
 )
-from domain.errors import LegatoError
-from domain.events import ContextCompacted
-from domain.ids import run_stream
-from domain.ports import ModelRequest
-from domain.runs.budget import exceeded
-from domain.runs.compaction import (
-    INSTRUCTIONS,
-    TOLD_SHARE,
-    Cut,
-    plan_cut,
-    recorded_summary,
-    still_open,
-    told_of,
+from activities.summarise import (
+    Summary,
+    ask_for,
+    prepared_summary,
+    record_settled,
+    reserve_summary,
+    settled,
+    turn_of,
 )
-from domain.runs.conversation import Usage, UserMessage
-from domain.runs.fallback import model_now
-from domain.runs.model_name import Provider, parse_model
+from activities.working import spend_out, within_working_time
+from domain.errors import LegatoError
+from domain.events import ContextCompacted, SummarySettled
+from domain.ids import run_stream
+from domain.runs.account import NOTHING
+from domain.runs.closing import lost_summaries
+from domain.runs.compaction import Cut, plan_cut, recorded_summary, still_open
 from domain.runs.steps import CompactInput, CompactResult, Written
-from ledger.append import Part, TakenError
+from ledger.append import Part, TakenError, VersionConflictError
 
 if TYPE_CHECKING:
     from activities.world import World
-    from domain.ports import ModelAnswer
 
 CompactContext = Callable[[CompactInput], Awaitable[CompactResult]]
-
-FREE = Usage(input_tokens=0, output_tokens=0, cost="0")
-"""What a summary uses that no model wrote."""
-
-_SPOKEN = (Provider.SCRIPT, Provider.PIPELINE)
-"""Models that say what they were given to say, and cannot sum up."""
 
 
 def make_compact_context(world: World) -> CompactContext:
@@ -65,105 +56,125 @@ def make_compact_context(world: World) -> CompactContext:
         record = await attach(world.ledger, world.records, arg.run_id, temporal_run())
         check_version(record, arg.version, arg.head)
         first = record.run.version
-        outcome = await _compact(world, record, arg)
-        record = await refresh(world.ledger, world.records, arg.run_id)
-        spent = record.run.spent
-        return CompactResult(
-            outcome,
+        result = await within_working_time(world, record, lambda: _until_stop(world, record, arg))
+        now = await refresh(world.ledger, world.records, arg.run_id)
+        spent = now.run.spent
+        return replace(
+            result or _halted(now),
             spent_tokens=spent.tokens,
             spent_cost="" if spent.cost_unknown else spent.cost,
-            written=Written(first, record.run.version, record.head),
+            written=Written(first, now.run.version, now.head),
         )
 
     return run
 
 
-async def _compact(
-    world: World, record: Record, arg: CompactInput
-) -> Literal["compacted", "too_large", "stopped"]:
-    done = record.run.compacted
-    if done is not None and (done.turn, done.step) == (arg.turn, arg.step):
-        return "compacted"
-    if record.run.stop is not None or record.run.ended is not None:
-        return "stopped"
-    cut = plan_cut(record.transcript, arg.turn)
-    if cut is None:
-        return "too_large"
-    name = model_now(record.run, defined_of(record).runtime, arg.turn)
+async def _until_stop(world: World, record: Record, arg: CompactInput) -> CompactResult:
     try:
-        answer = await _asked(world, record, name, cut)
+        return await _compact(world, record, arg)
     except asyncio.CancelledError:
         if not is_stop():
             raise
-        return "stopped"
-    fact = _fact(record, arg, cut, answer)
-    if answer is not None:
-        fact = fact.model_copy(update={"model": name, "usage": answer.usage})
-    await held(lambda: _record(world, record, arg, fact))
-    return "compacted"
+    if is_over():
+        return CompactResult("over_budget", "budget_seconds")
+    return CompactResult("stopped", "stop_requested")
 
 
-def _fact(
-    record: Record, arg: CompactInput, cut: Cut, answer: ModelAnswer | None
-) -> ContextCompacted:
-    summary = recorded_summary(cut.old) if answer is None else answer.text
+async def _compact(world: World, record: Record, arg: CompactInput) -> CompactResult:
+    """Have it summed up; decided anew on what the record says whenever that has moved."""
+    paced = False
+    while True:
+        ended = _ended(record, arg)
+        if ended is not None:
+            return ended
+        cut = plan_cut(record.transcript, arg.turn)
+        if cut is None:
+            return CompactResult("too_large")
+        summary = await prepared_summary(record, arg, cut)
+        if summary is None:
+            await _from_record(world, record, arg, cut)
+        elif not await _spent_out(world, record, summary):
+            want = None if paced else turn_of(world, record, summary)
+            turn, paced = await await_turn(world, summary.requested.model, want), True
+            if turn.far:
+                await _from_record(world, record, arg, cut)
+            elif not turn.slept and await reserve_summary(world, record, summary):
+                await _by_model(world, record, cut, summary)
+        record = await refresh(world.ledger, world.records, arg.run_id)
+
+
+def _ended(record: Record, arg: CompactInput) -> CompactResult | None:
+    """Say how it ended, None where it is still to be done."""
+    run, done = record.run, record.run.compacted
+    if done is not None and (done.turn, done.step) == (arg.turn, arg.step):
+        return CompactResult("compacted")
+    return _halted(record) if run.halted or run.ended is not None else None
+
+
+def _halted(record: Record) -> CompactResult:
+    """Say why nothing is summed up in a run that was stopped, or spent its budget."""
+    why = halted(record)
+    return CompactResult("over_budget" if why.outcome == "over_budget" else "stopped", why.code)
+
+
+async def _spent_out(world: World, record: Record, summary: Summary) -> bool:
+    """Tell whether the summary would pass a limit; records it, where nothing has moved."""
+    over = over_by(record, summary.requested.reserved)
+    if over is None:
+        return False
+    with suppress(VersionConflictError, TakenError):
+        await spend_out(world, record, over)
+    return True
+
+
+async def _from_record(world: World, record: Record, arg: CompactInput, cut: Cut) -> None:
+    """Take the summary from the record; what was asked of a model before is given up."""
+    fact = _fact(record, (arg.turn, arg.step), cut, recorded_summary(cut.old))
+    await held(lambda: _append(world, record, *lost_summaries(record.run), fact))
+
+
+async def _by_model(world: World, record: Record, cut: Cut, summary: Summary) -> None:
+    """Have a model asked and record what came of it: its summary, or one from the record."""
+    asked = summary.requested
+    came = await ask_for(world, record, summary)
+    fact = _fact(record, (asked.turn, asked.step), cut, recorded_summary(cut.old))
+    facts: tuple[SummarySettled | ContextCompacted, ...]
+    if isinstance(came, SummarySettled):
+        left, facts = came, (came, fact)
+    else:
+        fact = _fact(record, (asked.turn, asked.step), cut, came.text)
+        by = {"model": asked.model, "n": asked.n, "usage": came.usage}
+        left, facts = settled(asked, "discarded", came.usage), (fact.model_copy(update=by),)
+    if not await held(lambda: _append(world, record, *facts)):
+        await record_settled(world, record, left)
+
+
+def _fact(record: Record, at: tuple[int, int], cut: Cut, summary: str) -> ContextCompacted:
     left = still_open(record.run)
     return ContextCompacted(
-        turn=arg.turn,
-        step=arg.step,
+        turn=at[0],
+        step=at[1],
         through_turn=cut.turn,
         through_step=cut.step,
         summary=f"{summary}\n{left}" if left else summary,
         kept=cut.kept,
         model="",
-        usage=FREE,
+        usage=NOTHING,
     )
 
 
-async def _record(world: World, record: Record, arg: CompactInput, fact: ContextCompacted) -> None:
-    at = f"{fact.type}:{fact.key()}"
+async def _append(world: World, record: Record, *facts: SummarySettled | ContextCompacted) -> bool:
+    """Append a summary; False where there is one already, or the run has ended."""
+    at = f"{facts[-1].type}:{facts[-1].key()}"
     world.kill(f"before:{at}")
-    part = Part(run_stream(arg.run_id), (fact,))
-    with suppress(TakenError):
-        await append_own(world.ledger, record, author_of(record, causation()), part)
-    world.kill(f"after:{at}")
-
-
-async def _asked(world: World, record: Record, name: str, cut: Cut) -> ModelAnswer | None:
-    """Have a model sum up, in one request; None where it cannot, or not be paid."""
-    runtime = defined_of(record).runtime
-    if not name or parse_model(name).provider in _SPOKEN:
-        return None
-    request = _request(record, name, cut)
-    size = len(request.instructions) + sum(len(one.text.encode()) for one in request.messages)
-    reserved = await asyncio.to_thread(reserve, name, size, runtime.max_tokens)
-    if exceeded(runtime.budget, record.run.spent, reserved) is not None:
-        return None
-    want = wanted(world, name, accepted_of(record).workspace, reserved)
-    if (await await_turn(world, name, want)).far:
-        return None
+    part = Part(run_stream(accepted_of(record).run_id), facts)
     try:
-        model = await asyncio.to_thread(world.model, name, "")
-        answer = await within(MOST_SECONDS, model(request, _unheard), [])
-    except LegatoError:
-        return None
-    await settle_turn(world, want, answer.usage)
-    return answer if answer.text.strip() else None
-
-
-def _unheard(_piece: str) -> None:
-    """Show nobody a summary while it is written."""
-
-
-def _request(record: Record, name: str, cut: Cut) -> ModelRequest:
-    runtime = defined_of(record).runtime
-    most = int(sum(len(one) for one in record.transcript.encoded) * TOLD_SHARE)
-    return ModelRequest(
-        model=name,
-        instructions=INSTRUCTIONS,
-        messages=(UserMessage(text=told_of(cut.old, most)),),
-        tools=(),
-        max_tokens=runtime.max_tokens,
-        temperature=runtime.temperature,
-        ordinal=record.run.ordinal,
-    )
+        await append_own(world.ledger, record, author_of(record, causation()), part)
+    except TakenError:
+        return False
+    except LegatoError as exc:
+        if exc.code != "run_closed":
+            raise
+        return False
+    world.kill(f"after:{at}")
+    return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
+from activities.budgeting import halted
 from activities.context import causation, temporal_run
 from activities.record import Record, attach, author_of, refresh
 from domain.events import Fact, InputSettled, RunResumed, RunWaiting
@@ -43,8 +44,8 @@ def make_look(world: World) -> Look:
         first = record.run.version
         if record.run.ended is not None:
             return LookResult(stop=True, reason="run_closed")
-        if record.run.stop is not None:
-            return LookResult(stop=True, reason="stop_requested")
+        if record.run.halted:
+            return LookResult(stop=True, reason=halted(record).code)
         if not arg.ref:
             return LookResult()
         left = await _expire(world, record, arg)

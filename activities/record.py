@@ -248,6 +248,22 @@ async def attach(ledger: Ledger, records: Records, run_id: str, temporal_run: st
             continue
 
 
+def told_facts(record: Record) -> tuple[Fact, ...]:
+    """Give a run's facts, behind those of the runs that it goes on from."""
+    by_run = {
+        fact.run_id: one.facts
+        for one in record.earlier
+        for fact in one.facts
+        if isinstance(fact, RunAccepted)
+    }
+    told, at = tuple(record.facts), record.run.accepted
+    while at is not None and at.resumes in by_run:
+        before = by_run[at.resumes]
+        told = (*before, *told)
+        at = next((fact for fact in before if isinstance(fact, RunAccepted)), None)
+    return told
+
+
 def check_version(record: Record, version: int, head: str = "") -> None:
     """Refuse a ledger that is behind what the workflow has seen; raises `ledger_behind`.
 

@@ -26,6 +26,7 @@ from domain.slot_events import (
     SlotReleased,
     SlotTaken,
 )
+from domain.summary_events import ContextCompacted, SummaryRequested, SummarySettled
 from domain.tools.results import Outcome
 from domain.watch_events import RunHealed, RunReconciled, RunStuck
 
@@ -145,26 +146,6 @@ class ContinuationDropped(AtRequest):
     type: Literal["continuation.dropped"] = "continuation.dropped"
     model: str
     answers: int
-
-
-class ContextCompacted(AtStep):
-    """A summary took the place of the conversation up to a step, which was too long.
-
-    `turn` and `step` are the ones that were being taken. `through_turn` and `through_step` name
-    the last step that is summed up, 0 and 0 where only earlier runs of the session are; `kept`
-    names what of it stays word for word: `turn.started:TURN`, `incoming:VERSION`, or a result's
-    id. `model` wrote the summary, "" where it was taken from the record; `usage` is what that
-    used. The facts that are summed up stay where they are.
-    """
-
-    keys: ClassVar[tuple[str, ...]] = ("turn", "step")
-    type: Literal["context.compacted"] = "context.compacted"
-    through_turn: int
-    through_step: int
-    summary: Text
-    kept: tuple[str, ...]
-    model: str
-    usage: Usage
 
 
 class CallIntended(AtCall):
@@ -379,6 +360,8 @@ Fact: TypeAlias = (
     | ModelLost
     | ModelDiscarded
     | ContinuationDropped
+    | SummaryRequested
+    | SummarySettled
     | ContextCompacted
     | CallIntended
     | CallUnknown
@@ -473,6 +456,7 @@ __all__ = [  # those that stand in other modules; the union is whole here
     "BudgetRaised",
     "BudgetSpent",
     "BudgetWarned",
+    "ContextCompacted",
     "Decision",
     "Entry",
     "Event",
@@ -489,5 +473,7 @@ __all__ = [  # those that stand in other modules; the union is whole here
     "SlotLeft",
     "SlotReleased",
     "SlotTaken",
+    "SummaryRequested",
+    "SummarySettled",
     "Use",
 ]

@@ -44,7 +44,7 @@ class ToolContext:
     (`workflow.db` and so on), outside the tree. `limit` is in seconds. `environment` holds
     the names and values that a subprocess may see, `network` whether it may reach beyond a
     loopback of its own. `skills` maps a skill's name to its text. `facts` is the run so
-    far, oldest first.
+    far, oldest first, behind the runs that it goes on from.
     """
 
     run_id: str

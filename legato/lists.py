@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
+from domain.projections.budgeting import budget_of, seconds
 from domain.runs.overview import why
 from domain.runs.recorded import stamp
 from domain.runs.run import SLOT
@@ -132,7 +133,8 @@ def run_row(row: RunRow) -> Row:
     shown |= {"model": row.model or "", "fingerprint": row.fingerprint or ""}
     shown |= {name: getattr(row, name) for name in _FIGURES}
     shown |= {"cost": format(row.cost, "f"), "cost_unknown": row.cost_unknown}
-    shown |= {"tokens_unknown": row.tokens_unknown}
+    shown |= {"tokens_unknown": row.tokens_unknown, "seconds": round(seconds(row), 3)}
+    shown |= {"budget": [dict(vars(one)) for one in budget_of(row)]}
     shown |= {"items": row.items or 0, "unknown_effects": row.unknown_effects}
     shown |= {"open_questions": row.open_questions}
     return shown | {"profile": profile_named(row.profile, row.agent or "")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from domain.errors import LegatoError
 from domain.events import Fact
-from domain.projections import asking, running, stepping
+from domain.projections import asking, budgeting, running, stepping
 from domain.projections.tables import CallKey, InputKey, ItemKey, StepKey
 from domain.runs.hand_over import is_from_outside
 from domain.runs.run import MOVING, moved
@@ -39,6 +39,7 @@ _OF_RUN: dict[str, _OfRun] = {
     "run.waiting": running.waiting,
     "run.resumed": running.resumed,
     "stop.requested": running.stop_requested,
+    "budget.raised": budgeting.budget_raised,
     "budget.spent": running.budget_spent,
     "run.stuck": running.stuck,
     "run.ended": running.ended,
@@ -47,6 +48,8 @@ _OF_RUN: dict[str, _OfRun] = {
     "model.failed": stepping.failed,
     "model.lost": stepping.lost,
     "model.discarded": stepping.discarded,
+    "summary.requested": stepping.summary_requested,
+    "summary.settled": stepping.summary_settled,
     "context.compacted": stepping.compacted,
     "call.intended": stepping.intended,
     "call.unknown": stepping.unknown,
@@ -70,7 +73,7 @@ UNREADABLE = "event_unreadable"
 _STRANGE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What a body raises that is not what its type has."""
 
-_STEPS = frozenset(name for name in _OF_RUN if name.startswith(("model.", "context.")))
+_STEPS = frozenset(name for name in _OF_RUN if name.startswith(("model.", "summary.", "context.")))
 _CALLS = frozenset(name for name in _OF_RUN if name.startswith("call."))
 _INPUTS = frozenset(name for name in _OF_RUN if name.startswith("input."))
 _ITEMS = frozenset({"turn.started", "check.completed", "item.completed"})
@@ -173,6 +176,7 @@ def _project_run(tables: Tables, run: RunRow, event: Sequenced) -> None:
 
 def _told(tables: Tables, run: RunRow, event: Sequenced) -> None:
     run.changed_at = event.at
+    budgeting.worked(run, event)
     if run.stuck is not None and not is_from_outside(event.type, event.body.get("by", "")):
         run.stuck = None
     if event.type in MOVING:

@@ -16,12 +16,18 @@ class RunRow:
     """One run. None is what has not happened or nobody knows, 0 is none.
 
     `version` is that of the run's stream, which the row tells up to. `item`, `turn`, `step`
-    are where it is, counting from 1. `steps` counts model requests, `answered` those with a
-    response; `tokens` and `cost` (US dollars) are what counts against the budget, the three
-    kinds of tokens what providers said; `cost_unknown` and `tokens_unknown` count requests.
+    are where it is, counting from 1. `steps` counts model requests, those for a summary
+    included, `answered` those with a response; `tokens` and `cost` (US dollars) are what counts
+    against the budget, the three kinds of tokens what providers said; `cost_unknown` and
+    `tokens_unknown` count requests.
     `open_unknown` are the open questions about effects that nobody can tell. `damaged` is the
     code of what is wrong with event `damaged_at` of its stream: all else is what was known
     before it, and the run's end.
+
+    `budget` is what it may spend with all that was added; `reserved_tokens`, `reserved_cost`
+    and `reserved_unpriced` (a count) are of the requests that nothing came of yet. `worked` is
+    its working time in microseconds up to `work_at` (microseconds since 1970), `work_gaps` what
+    no execution has vouched for.
     """
 
     run_id: str
@@ -80,6 +86,13 @@ class RunRow:
     changed_at: datetime | None = None
     damaged: str | None = None
     damaged_at: int | None = None
+    budget: JsonText = "{}"
+    reserved_tokens: int = 0
+    reserved_cost: Decimal = Decimal(0)
+    reserved_unpriced: int = 0
+    worked: int = 0
+    work_at: int | None = None
+    work_gaps: JsonText = "[]"
 
 
 @dataclass(slots=True)
@@ -100,12 +113,13 @@ class ItemRow:
 
 @dataclass(slots=True)
 class StepRow:
-    """One model step: its requests, and the response that one of them got.
+    """One model step: its requests, for summaries too, and the response that one of them got.
 
     `last_n` is the last request's number and `reserved_tokens` and `reserved_cost` what it
-    reserved, `reserved_before` the same of those before it, by number. `open_n` is the request
-    that nothing came of yet, `answered_n` the one that the response answers; `failed` is the
-    code of the failure that stands, `calls` how many the response asks for.
+    reserved, `reserved_before` the same of all that are not settled, by number, with an `s`
+    before the number of one for a summary. `open_n` is the request that nothing came of yet,
+    `answered_n` the one that the response answers; `failed` is the code of the failure that
+    stands, `calls` how many the response asks for.
     """
 
     run_id: str

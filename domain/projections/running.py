@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from domain.codec import canonical
 from domain.runs.run import SLOT
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def _asked(run: RunRow, event: Sequenced) -> None:
     run.profile = request["profile"]
     run.attended = request["attended"]
     run.model = request["model"]
+    run.budget = canonical(request.get("budget") or {}).decode()
     run.accepted_at = run.accepted_at or event.at
 
 

@@ -39,12 +39,10 @@ def requested(tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Open a request of the step that is being taken from here on."""
     body = event.body
     step = tables.step(run.run_id, body["turn"], body["step"])
-    if not step.requests:
-        step.item = run.item
-    reserved, n = body["reserved"], body["n"]
-    step.reserved_tokens = (reserved["input_tokens"] or 0) + (reserved["output_tokens"] or 0)
-    step.reserved_cost = reserved["cost"]
-    _hold(step, n, _Held(step.reserved_tokens, step.reserved_cost, guessed=False))
+    step.item = step.item or run.item
+    held, n = _reserved(body["reserved"]), body["n"]
+    step.reserved_tokens, step.reserved_cost, _ = held
+    _hold((run, step), str(n), held)
     step.last_n = step.open_n = n
     step.requests += 1
     step.failed = None
@@ -62,7 +60,7 @@ def responded(tables: Tables, run: RunRow, event: Sequenced) -> None:
     step.finish, step.calls = body["finish"], len(body["calls"])
     run.step = body["step"]
     run.answered += 1
-    _settle(tables, (run, step), event, body["usage"])
+    _settle(tables, (run, step), event, (str(body["n"]), body["usage"]))
     for asked in body["calls"]:
         call = tables.call(run.run_id, step.turn, step.step, asked["position"])
         call.item, call.name, call.asked_at = step.item, asked["name"], event.at
@@ -73,9 +71,9 @@ def failed(tables: Tables, run: RunRow, event: Sequenced) -> None:
     body = event.body
     step = _step(tables, run, body)
     if body.get("partial") or body["code"] in MAYBE_BILLED:
-        _give_up(tables, (run, step), event)
+        _give_up(tables, (run, step), event, str(body["n"]))
     elif str(body["n"]) in _all_held(step):
-        _settle(tables, (run, step), event, _NOTHING)
+        _settle(tables, (run, step), event, (str(body["n"]), _NOTHING))
     if _came_to_nothing(run, step, body) and step.open_n is None and step.answered_n is None:
         step.failed = body["code"]
 
@@ -83,7 +81,7 @@ def failed(tables: Tables, run: RunRow, event: Sequenced) -> None:
 def lost(tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Close a request that was given up: it counts at its reservation."""
     step = _step(tables, run, event.body)
-    _give_up(tables, (run, step), event)
+    _give_up(tables, (run, step), event, str(event.body["n"]))
     _came_to_nothing(run, step, event.body)
 
 
@@ -101,14 +99,39 @@ def _came_to_nothing(run: RunRow, step: StepRow, body: dict[str, Any]) -> bool:
 
 def discarded(tables: Tables, run: RunRow, event: Sequenced) -> None:
     """Count what a second response used."""
-    _settle(tables, (run, _step(tables, run, event.body)), event, event.body["usage"])
+    used = (str(event.body["n"]), event.body["usage"])
+    _settle(tables, (run, _step(tables, run, event.body)), event, used)
+
+
+def summary_requested(tables: Tables, run: RunRow, event: Sequenced) -> None:
+    """Reserve for a summary of the conversation, with the step that it makes room for."""
+    step = _step(tables, run, event.body)
+    step.item = step.item or run.item
+    _hold((run, step), _summary(event.body), _reserved(event.body["reserved"]))
+    step.requests += 1
+    run.steps += 1
+    tables.used(run, step.item, event.at).steps += 1
+
+
+def summary_settled(tables: Tables, run: RunRow, event: Sequenced) -> None:
+    """Count a summary that took no place."""
+    of, key = (run, _step(tables, run, event.body)), _summary(event.body)
+    if event.body["code"] == "lost":
+        _give_up(tables, of, event, key)
+    else:
+        _settle(tables, of, event, (key, event.body["usage"]))
 
 
 def compacted(tables: Tables, run: RunRow, event: Sequenced) -> None:
-    """Count what a summary of the conversation used, with the step that it makes room for."""
-    step, usage = _step(tables, run, event.body), event.body["usage"]
+    """Count what the summary used that took its place."""
+    step = _step(tables, run, event.body)
     step.item = step.item or run.item
-    _spend(_rows(tables, (run, step), event), usage, None)
+    _settle(tables, (run, step), event, (_summary(event.body), event.body["usage"]))
+
+
+def _summary(body: dict[str, Any]) -> str:
+    """Tell a step's summaries from its own requests."""
+    return f"s{body.get('n', 0)}"
 
 
 class _Held(NamedTuple):
@@ -119,27 +142,50 @@ class _Held(NamedTuple):
     guessed: bool
 
 
+def _reserved(usage: Usage) -> _Held:
+    tokens = (usage["input_tokens"] or 0) + (usage["output_tokens"] or 0)
+    return _Held(tokens, usage["cost"], guessed=False)
+
+
 def _all_held(step: StepRow) -> dict[str, Any]:
     """Read what the step's requests reserved and nobody has settled, by their numbers."""
     held: dict[str, Any] = orjson.loads(step.reserved_before)
     return held
 
 
-def _hold(step: StepRow, n: int, held: _Held) -> None:
+def _hold(of: tuple[RunRow, StepRow], key: str, held: _Held) -> None:
     """Keep what a request of the step reserved."""
+    run, step = of
     kept = _all_held(step)
-    kept[str(n)] = list(held)
+    if (before := kept.get(key)) is not None:
+        _under_way(run, _Held(*before), -1)
+    kept[key] = list(held)
+    _under_way(run, held, 1)
     step.reserved_before = orjson.dumps(kept).decode()
 
 
-def _let_go(step: StepRow, n: int) -> _Held | None:
+def _let_go(of: tuple[RunRow, StepRow], key: str) -> _Held | None:
     """Drop what a request of the step reserved, and give it: it is settled."""
+    run, step = of
     kept = _all_held(step)
-    held = kept.pop(str(n), None)
-    if held is None:
+    before = kept.pop(key, None)
+    if before is None:
         return None
+    held = _Held(*before)
+    _under_way(run, held, -1)
     step.reserved_before = orjson.dumps(kept).decode()
-    return _Held(*held)
+    return held
+
+
+def _under_way(run: RunRow, held: _Held, sign: int) -> None:
+    """Add what a request reserves that nothing came of yet, or take it away."""
+    if held.guessed:
+        return
+    run.reserved_tokens += sign * held.tokens
+    if held.cost is None:
+        run.reserved_unpriced += sign
+    else:
+        run.reserved_cost += sign * Decimal(held.cost)
 
 
 _Rows: TypeAlias = "tuple[RunRow, StepRow, UsageRow]"
@@ -151,21 +197,23 @@ def _rows(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced) -> _Rows
     return run, step, tables.used(run, step.item, event.at)
 
 
-def _give_up(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced) -> None:
+def _give_up(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced, key: str) -> None:
     """Count a request at its reservation, once."""
-    n = event.body["n"]
-    kept = _all_held(of[1]).get(str(n))
+    kept = _all_held(of[1]).get(key)
     held = None if kept is None else _Held(*kept)
     if held is not None and not held.guessed:
         rows = _rows(tables, of, event)
         _count(rows, held.tokens, held.cost)
         _unknown(rows, 1)
-        _hold(of[1], n, held._replace(guessed=True))
+        _hold(of, key, held._replace(guessed=True))
 
 
-def _settle(tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced, usage: Usage) -> None:
+def _settle(
+    tables: Tables, of: tuple[RunRow, StepRow], event: Sequenced, used: tuple[str, Usage]
+) -> None:
     """Count what a request used, instead of its reservation where it counted at that."""
-    rows, held = _rows(tables, of, event), _let_go(of[1], event.body["n"])
+    key, usage = used
+    rows, held = _rows(tables, of, event), _let_go(of, key)
     if held is not None and held.guessed:
         _count(rows, held.tokens, held.cost, sign=-1)
         _unknown(rows, -1)

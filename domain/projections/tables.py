@@ -28,7 +28,8 @@ class Sequenced:
     """One event as the feed gives it: its stream's kind and the rest of the stream's name.
 
     `body` is its fields, empty for a type of which none are looked at. `damage` is the code
-    of what keeps it from being read, "" for nothing.
+    of what keeps it from being read, "" for nothing; `worked` is for how many seconds the
+    execution that recorded it had lived by then.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Sequenced:
     at: datetime
     body: dict[str, Any]
     damage: str = ""
+    worked: float = 0.0
 
     @property
     def stream(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal, TypeAlias
 
 from domain.replace import replace
 from domain.runs.budget import Spent, counted, tokens_of
@@ -13,9 +14,11 @@ MAYBE_BILLED = frozenset(
     {
         "bad_response",
         "content_filtered",
+        "empty_answer",
         "half_stream",
         "model_raised",
         "model_timeout",
+        "output_limit_reached",
         "over_budget",
         "stopped",
     }
@@ -27,6 +30,13 @@ All others were refused by the provider, or never reached it; before any text th
 
 
 NOTHING = Usage(input_tokens=0, output_tokens=0, cost="0")
+"""What a request counts that its provider has certainly counted nothing of."""
+
+What: TypeAlias = Literal["step", "summary"]
+"""What a model is asked for: the step's answer, or a summary that makes room for it."""
+
+Place: TypeAlias = tuple[int, int, int, What]
+"""Which request: turn, step, number among those of the step, and what it asks for."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,12 @@ class Held:
     step: int
     n: int
     reserved: Usage
+    what: What = "step"
 
     @property
-    def at(self) -> tuple[int, int, int]:
+    def at(self) -> Place:
         """Give its place."""
-        return self.turn, self.step, self.n
+        return self.turn, self.step, self.n, self.what
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ def reserve(account: Account, held: Held) -> Account:
     return replace(account, spent=spent, reserved=(*account.reserved, held))
 
 
-def settle(account: Account, at: tuple[int, int, int], used: Usage) -> Account:
+def settle(account: Account, at: Place, used: Usage) -> Account:
     """Count what a request used, instead of its reservation where it counted at that."""
     held = _of(account.reserved, at) or _of(account.guessed, at)
     reserved = held.reserved if held is not None else Usage()
@@ -77,7 +88,7 @@ def settle(account: Account, at: tuple[int, int, int], used: Usage) -> Account:
     return _without(replace(account, spent=_add(spent, tokens, cost, 1, unknown=unknown)), at)
 
 
-def give_up(account: Account, at: tuple[int, int, int]) -> Account:
+def give_up(account: Account, at: Place) -> Account:
     """Count a request whose outcome nobody knows at its reservation, once."""
     held = _of(account.reserved, at)
     if held is None:
@@ -88,12 +99,17 @@ def give_up(account: Account, at: tuple[int, int, int]) -> Account:
     return replace(account, guessed=(*account.guessed, held))
 
 
-def fail(account: Account, at: tuple[int, int, int], code: str, partial: str) -> Account:
+def fail(account: Account, at: Place, code: str, partial: str) -> Account:
     """Count a request that failed: nothing where its provider has certainly counted nothing."""
     if partial or code in MAYBE_BILLED:
         return give_up(account, at)
     known = _of((*account.reserved, *account.guessed), at)
     return account if known is None else settle(account, at, NOTHING)
+
+
+def used_by_failed(code: str, partial: str) -> Usage:
+    """Tell what a request that failed used: nothing, or what nobody can tell."""
+    return Usage() if partial or code in MAYBE_BILLED else NOTHING
 
 
 def total(held: tuple[Held, ...], more: Usage | None = None) -> Usage:
@@ -113,11 +129,11 @@ def total(held: tuple[Held, ...], more: Usage | None = None) -> Usage:
     )
 
 
-def _of(held: tuple[Held, ...], at: tuple[int, int, int]) -> Held | None:
+def _of(held: tuple[Held, ...], at: Place) -> Held | None:
     return next((one for one in held if one.at == at), None)
 
 
-def _without(account: Account, at: tuple[int, int, int]) -> Account:
+def _without(account: Account, at: Place) -> Account:
     return replace(
         account,
         reserved=tuple(one for one in account.reserved if one.at != at),

@@ -33,7 +33,7 @@ class Limits(Frozen):
 
     def amount(self, limit: Limit) -> Decimal | None:
         """Give one amount, None where there is none."""
-        value = self.model_dump()[limit]
+        value: float | str | None = getattr(self, limit)
         return None if value is None else Decimal(str(value))
 
 

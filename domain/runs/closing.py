@@ -14,8 +14,10 @@ from domain.events import (
     OnCollision,
     RunAccepted,
     RunQueued,
+    SummarySettled,
 )
 from domain.ids import CallAt, derived_run_id, workflow_id
+from domain.runs.conversation import Usage
 from domain.runs.inputs import How, InputKind
 from domain.runs.run import Status
 from domain.runs.sequence import Item
@@ -38,7 +40,7 @@ def left_open(run: Run, specs: Mapping[str, ToolSpec]) -> tuple[Fact, ...]:
     `specs` are the tools that are known here; of a call of another one that was under way
     nobody can tell whether it took effect.
     """
-    return (*_open_request(run), *_open_calls(run, specs), *_open_inputs(run))
+    return (*_open_request(run), *lost_summaries(run), *_open_calls(run, specs), *_open_inputs(run))
 
 
 def _open_request(run: Run) -> tuple[Fact, ...]:
@@ -46,6 +48,15 @@ def _open_request(run: Run) -> tuple[Fact, ...]:
     if step is None or step.open is None:
         return ()
     return (ModelLost(turn=step.turn, step=step.step, n=step.open.n),)
+
+
+def lost_summaries(run: Run) -> tuple[SummarySettled, ...]:
+    """Give up the summaries that were requested and nothing came of."""
+    return tuple(
+        SummarySettled(turn=held.turn, step=held.step, n=held.n, code="lost", usage=Usage())
+        for held in run.account.reserved
+        if held.what == "summary"
+    )
 
 
 def _open_calls(run: Run, specs: Mapping[str, ToolSpec]) -> tuple[Fact, ...]:
@@ -155,7 +166,9 @@ def accepted(queued: RunQueued, joining: Sequence[RunJoined], n: int) -> RunAcce
 
 
 def stop_status(run: Run, status: str, reason: str) -> tuple[str, str]:
-    """Say how a run that was asked to stop ends: its status and the code of why."""
+    """Say how a run ends that may begin nothing more: its status and the code of why."""
+    if status == "stopped" and run.stop is None and run.over is not None:
+        return Status.OVER_BUDGET.value, run.over.reason
     if status != "stopped" or run.stop is None or run.stop.cause == "stop_requested":
         return status, reason
     return Status.SUPERSEDED.value, run.stop.cause

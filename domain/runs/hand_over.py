@@ -36,6 +36,8 @@ HAND_OVER: dict[str, Tell] = {
     "model.lost": Tell.NOTHING,
     "model.discarded": Tell.NOTHING,
     "continuation.dropped": Tell.NOTHING,
+    "summary.requested": Tell.NOTHING,
+    "summary.settled": Tell.NOTHING,
     "context.compacted": Tell.NOTHING,
     "call.intended": Tell.NOTHING,
     "call.unknown": Tell.NOTHING,

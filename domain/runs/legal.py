@@ -22,6 +22,8 @@ from domain.events import (
     RunQueued,
     RunReconciled,
     StopRequested,
+    SummaryRequested,
+    SummarySettled,
     event_id,
 )
 from domain.ids import run_stream
@@ -42,6 +44,7 @@ class History:
     run: Run = field(default_factory=Run)
     _requests: set[tuple[int, int, int]] = field(default_factory=set[tuple[int, int, int]])
     _calls: set[tuple[int, int, int]] = field(default_factory=set[tuple[int, int, int]])
+    _summaries: set[tuple[int, int, int]] = field(default_factory=set[tuple[int, int, int]])
 
     def tell(self, fact: Fact) -> str | None:
         """Take one fact; gives what is illegal about it, None where nothing is."""
@@ -52,6 +55,8 @@ class History:
         match fact:
             case ModelRequested():
                 self._requests.add((fact.turn, fact.step, fact.n))
+            case SummaryRequested():
+                self._summaries.add((fact.turn, fact.step, fact.n))
             case ModelResponded():
                 self._calls.update((fact.turn, fact.step, c.position) for c in fact.calls)
             case _:
@@ -77,11 +82,18 @@ class History:
             return f"run.ended names {fact.status!r}, which is no terminal state"
         return None
 
+    def _asked_for(self, fact: SummarySettled | ContextCompacted) -> bool:
+        """Tell whether a summary was requested; one from the record never is."""
+        taken = isinstance(fact, ContextCompacted) and fact.n == 0
+        return taken or (fact.turn, fact.step, fact.n) in self._summaries
+
     def _reference_problem(self, fact: Fact) -> str | None:
         match fact:
             case ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
                 if (fact.turn, fact.step, fact.n) not in self._requests:
                     return f"{event_id(fact)} answers no request that stands before it"
+            case SummarySettled() | ContextCompacted() if not self._asked_for(fact):
+                return f"{event_id(fact)} is of no summary that was requested before it"
             case ContextCompacted():
                 if (fact.through_turn, fact.through_step) >= (fact.turn, fact.step):
                     return f"{event_id(fact)} sums up a step that was not taken yet"

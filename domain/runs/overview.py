@@ -395,6 +395,8 @@ def _running(run: Run) -> str:
     if run.defined is None:
         return "building the agent's definition"
     step = run.step
+    if any(held.what == "summary" for held in run.account.reserved):
+        return "having the conversation, which is too long, summed up"
     if step is not None and step.open is not None:
         return f"asking {asked_of(run.defined)} (request {step.open.n} of step {step.step})"
     if step is not None:

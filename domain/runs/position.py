@@ -185,6 +185,8 @@ def after_compact(at: Position, result: CompactResult) -> Position:
             return replace(at, phase="step")
         case "stopped":
             return ended(at, Ending("stopped", "stop_requested"))
+        case "over_budget":
+            return ended(at, Ending("over_budget", result.code))
         case "too_large":
             return ended(at, Ending("failed", TOO_LARGE))
 

@@ -36,11 +36,13 @@ from domain.events import (
     RunStuck,
     RunWaiting,
     StopRequested,
+    SummaryRequested,
+    SummarySettled,
     TurnCompleted,
     TurnStarted,
 )
 from domain.replace import replace
-from domain.runs.account import Account, Held, fail, give_up, reserve, settle
+from domain.runs.account import Account, Held, Place, fail, give_up, reserve, settle
 from domain.runs.budget import Budget, Spent, raised
 from domain.runs.conversation import CallRequest
 from domain.runs.hand_over import comes_from_outside
@@ -260,8 +262,8 @@ def evolve(run: Run, fact: Fact) -> Run:
             return replace(run, stop=run.stop or fact)
         case CheckCompleted():
             return replace(run, check=fact)
-        case ContextCompacted():
-            return _evolve_compacted(run, fact)
+        case SummaryRequested() | SummarySettled() | ContextCompacted():
+            return _evolve_summary(run, fact)
         case ItemCompleted():
             return replace(run, items_done=max(run.items_done, fact.item + 1))
         case RunEnded():
@@ -272,7 +274,7 @@ def evolve(run: Run, fact: Fact) -> Run:
 
 def _evolve_in_line(run: Run, fact: RunQueued | RunJoined) -> Run:
     if isinstance(fact, RunQueued):
-        return replace(run, queued=fact, incoming=fact.incoming)
+        return replace(run, queued=fact, incoming=fact.incoming, budget=fact.request.budget)
     return replace(run, joined=(*run.joined, fact))
 
 
@@ -289,10 +291,19 @@ def _evolve_standing(run: Run, fact: RunWaiting | RunResumed | RunStuck | RunHea
             return run
 
 
-def _evolve_compacted(run: Run, fact: ContextCompacted) -> Run:
-    """Remember where the conversation was compacted last, and what that used."""
-    account = settle(run.account, (fact.turn, fact.step, 0), fact.usage)
-    return replace(run, compacted=fact, account=account)
+def _evolve_summary(run: Run, fact: SummaryRequested | SummarySettled | ContextCompacted) -> Run:
+    """Reserve for a summary, count it, remember where the conversation was compacted last."""
+    account, at = run.account, (fact.turn, fact.step, fact.n)
+    place: Place = (*at, "summary")
+    match fact:
+        case SummaryRequested():
+            return replace(run, account=reserve(account, Held(*at, fact.reserved, "summary")))
+        case SummarySettled(code="lost"):
+            return replace(run, account=give_up(account, place))
+        case SummarySettled():
+            return replace(run, account=settle(account, place, fact.usage))
+        case ContextCompacted():
+            return replace(run, compacted=fact, account=settle(account, place, fact.usage))
 
 
 def _evolve_budget(run: Run, fact: BudgetWarned | BudgetRaised | BudgetSpent) -> Run:
@@ -367,10 +378,10 @@ def _is_behind(run: Run, turn: int, step: int) -> bool:
 
 def _evolve_model(run: Run, fact: ModelFact) -> Run:
     at = _current(run, fact.turn, fact.step)
-    place = (fact.turn, fact.step, fact.n)
+    place: Place = (fact.turn, fact.step, fact.n, "step")
     match fact:
         case ModelRequested():
-            account = reserve(run.account, Held(*place, fact.reserved))
+            account = reserve(run.account, Held(*place[:3], fact.reserved))
             at = replace(at, requested=(*at.requested, fact), open=fact, failed=None)
             return replace(
                 run,

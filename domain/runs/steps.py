@@ -132,9 +132,13 @@ class CompactInput:
 
 @dataclass(frozen=True)
 class CompactResult:
-    """Whether a summary stands in the place of the conversation's beginning now."""
+    """Whether a summary stands in the place of the conversation's beginning now.
 
-    outcome: Literal["compacted", "too_large", "stopped"]
+    `stopped`, `over_budget`: the run must end, and `code` says which limit.
+    """
+
+    outcome: Literal["compacted", "too_large", "stopped", "over_budget"]
+    code: str = ""
     spent_tokens: int = 0
     spent_cost: str = "0"
     written: Written = Written()
@@ -207,7 +211,10 @@ class LookInput:
 
 @dataclass(frozen=True)
 class LookResult:
-    """What the ledger says; `expires_in` is in seconds from now, below 0 for never."""
+    """What the ledger says; `expires_in` is in seconds from now, below 0 for never.
+
+    `stop` is that the run must end, of which `reason` says why.
+    """
 
     stop: bool = False
     reason: str = ""

@@ -43,6 +43,8 @@ from domain.events import (
     RunStuck,
     RunWaiting,
     StopRequested,
+    SummaryRequested,
+    SummarySettled,
     TurnStarted,
 )
 from domain.runs.budget import tokens_of
@@ -132,7 +134,7 @@ class Timeline:
             case CheckCompleted():
                 return self._check(fact)
             case _:
-                return _begin(fact) or _people(fact) or _findings(fact)
+                return _begin(fact) or _people(fact) or _summary(fact) or _findings(fact)
 
     def _request(self, fact: ModelRequested) -> _Said | None:
         if fact.delivered:
@@ -342,10 +344,6 @@ def _people(fact: Fact) -> _Said | None:
         case ContinuationDropped():
             answers = "an answer" if fact.answers == 1 else f"{fact.answers} answers"
             return 1, f"the other model is not given the reasoning of {answers}", "", None
-        case ContextCompacted():
-            by = "by its model" if fact.model else "from the record"
-            until = f"up to turn {fact.through_turn} step {fact.through_step}"
-            return 1, f"the conversation {until} summed up {by}: {short(fact.summary)}", "", None
         case BudgetWarned():
             return 2, f"step {fact.step}: told to wrap up ({', '.join(fact.limits)})", "", None
         case BudgetRaised():
@@ -356,6 +354,21 @@ def _people(fact: Fact) -> _Said | None:
             return 1, f"waits for {waits_for(fact)}", "waiting", None
         case RunResumed():
             return 1, "goes on", "", None
+        case _:
+            return None
+
+
+def _summary(fact: Fact) -> _Said | None:
+    match fact:
+        case SummaryRequested():
+            return 1, f"step {fact.step}: the model is asked for a summary", "", None
+        case SummarySettled():
+            why = "lost, counted at its reservation" if fact.code == "lost" else fact.code
+            return 1, f"step {fact.step}: no summary by the model: {why}", "failed", None
+        case ContextCompacted():
+            by = "by its model" if fact.model else "from the record"
+            until = f"up to turn {fact.through_turn} step {fact.through_step}"
+            return 1, f"the conversation {until} summed up {by}: {short(fact.summary)}", "", None
         case _:
             return None
 

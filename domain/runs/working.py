@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from domain.events import Fact, ModelRequested, RunResumed
+from domain.events import ModelRequested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from domain.events import Fact
     from domain.runs.recorded import Recorded
 
 MOST_GAPS = 64
-_MICRO = timedelta(microseconds=1)
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY, _SECOND = 86_400, 1_000_000
+
+Gap: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Work:
-    """How long a run has worked so far.
+class Work(NamedTuple):
+    """How long a run has worked so far, in microseconds.
 
-    `at` is the last event's time; `gaps` are the stretches between events that no execution
-    has vouched for yet, the oldest first. What nobody vouches for is not work: a wait, a
-    queue, or a time in which no worker lived.
+    `at` is the last event's time, in microseconds since 1970; `gaps` are the stretches between
+    events that no execution has vouched for yet, the oldest first. What nobody vouches for is
+    not work: a wait, a queue, or a time in which no worker lived.
     """
 
     micros: int = 0
-    at: datetime | None = None
-    gaps: tuple[tuple[datetime, datetime], ...] = ()
+    at: int | None = None
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -41,29 +43,40 @@ def vouch(work: Work, at: datetime, worked: float) -> Work:
 
     All since then is work that was not counted before, whoever recorded what in between.
     """
-    if work.at is None:
-        return Work(at=at)
-    gaps = (*work.gaps, (work.at, at)) if at > work.at else work.gaps
-    begun = at - timedelta(seconds=max(0.0, worked))
-    micros, left = work.micros, list[tuple[datetime, datetime]]()
-    for since, until in gaps:
+    since = at - _BEGINNING
+    now = (since.days * _DAY + since.seconds) * _SECOND + since.microseconds
+    micros, last, gaps = work
+    if last is None:
+        return Work(0, now)
+    if now > last:
+        gaps, last = (*gaps, (last, now)), now
+    begun = now - int(worked * _SECOND) if worked > 0 else now
+    if not gaps or gaps[-1][1] <= begun:
+        return Work(micros, last, gaps[-MOST_GAPS:])
+    left: list[Gap] = []
+    for first, until in gaps:
         if until <= begun:
-            left.append((since, until))
+            left.append((first, until))
             continue
-        micros += (until - max(since, begun)) // _MICRO
-        if since < begun:
-            left.append((since, begun))
-    return Work(micros, max(at, work.at), tuple(left[-MOST_GAPS:]))
+        micros += until - max(first, begun)
+        if first < begun:
+            left.append((first, begun))
+    return Work(micros, last, tuple(left[-MOST_GAPS:]))
 
 
 def tell(work: Work, fact: Fact, at: datetime, worked: float) -> Work:
-    """Take in one event of a run's stream; events are told in order, once each.
-
-    No execution reaches back behind the end of a wait, or behind the beginning of a step.
-    """
+    """Take in one event of a run's stream; events are told in order, once each."""
+    n = fact.n if isinstance(fact, ModelRequested) else 0
     work = vouch(work, at, worked)
-    first = isinstance(fact, ModelRequested) and fact.n == 1
-    return replace(work, gaps=()) if first or isinstance(fact, RunResumed) else work
+    return work._replace(gaps=()) if begins_anew(fact.type, n) else work
+
+
+def begins_anew(type_name: str, n: int) -> bool:
+    """Tell whether no execution reaches back behind an event; `n` is a model request's number.
+
+    None does behind the end of a wait, or behind the beginning of a step.
+    """
+    return type_name == "run.resumed" or (type_name == "model.requested" and n == 1)
 
 
 def work_of(events: Iterable[Recorded]) -> Work:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ledger.projections.source import Source
 
-EVENT = """e.type, e.schema_version, e.recorded_at, e.codec,
+EVENT = """e.type, e.schema_version, e.recorded_at, e.envelope, e.codec,
   case when e.type = any($3) then e.body end as body, b.size, b.data"""
 _BLOB = "left join ledger.blob b on e.codec = 2 and e.type = any($3) and b.blob_id = e.body"
 _BATCH = f"""select f.global_seq, f.stream_id, f.version, {EVENT}
@@ -33,6 +33,7 @@ _WANTED = sorted(DECODED)
 _NEVER = datetime.fromtimestamp(0, UTC)
 """When an event was recorded that is not there: nobody reads it."""
 
+_WORKED = b'"worked_ms"'
 _NUL = b"\\u0000"
 """How canonical JSON writes the character, whether or not a backslash stands before it."""
 
@@ -61,19 +62,30 @@ def event_of(row: Sequence[Any]) -> Sequenced:
 
     One that is not there, or whose body is damaged, says so.
     """
-    stream, version, kind, schema, at, codec, body, size, data = row
+    stream, version, kind, schema, at, envelope, codec, body, size, data = row
     of, _, name = stream.partition("/")
     if kind is None:
         return Sequenced(of, name, version, "", _NEVER, {}, "event_missing")
     if KNOWN.get(kind) != schema:
         check_known(stream, version, kind, schema)
+    worked = worked_in(envelope)
     if body is None:
-        return Sequenced(of, name, version, kind, at, {})
+        return Sequenced(of, name, version, kind, at, {}, worked=worked)
     try:
         decoded = decoded_body((codec, body, size, data))
     except ValueError:
         return Sequenced(of, name, version, kind, at, {}, "body_damaged")
-    return Sequenced(of, name, version, kind, at, decoded)
+    return Sequenced(of, name, version, kind, at, decoded, worked=worked)
+
+
+def worked_in(envelope: bytes) -> float:
+    """Tell for how many seconds the execution had lived; 0 where that cannot be read."""
+    if _WORKED not in envelope:
+        return 0.0
+    try:
+        return int(orjson.loads(envelope)["worked_ms"]) / 1000
+    except (ValueError, TypeError, LookupError):
+        return 0.0
 
 
 def decoded_body(stored: tuple[int, bytes, int | None, bytes | None]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ _MANY = 4000
 """Rows of whole streams are compared once so many events were projected."""
 
 _WANTED = sorted(DECODED)
-_EVENTS = """select f.stream_id, f.version, e.type, e.schema_version, e.recorded_at, e.codec,
-    case when e.type = any($4) then e.body end as body, b.size, b.data
+_EVENTS = """select f.stream_id, f.version, e.type, e.schema_version, e.recorded_at, e.envelope,
+    e.codec, case when e.type = any($4) then e.body end as body, b.size, b.data
   from ledger.feed f
   left join ledger.event e on e.stream_id = f.stream_id and e.version = f.version
   left join ledger.blob b on e.codec = 2 and e.type = any($4) and b.blob_id = e.body

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BESIDE = "projection_rebuild"
 """The schema in which rows are made anew; nothing else is ever in it."""
 
-_FILES = ("0004_projections.sql", "0009_damaged.sql")
+_FILES = ("0004_projections.sql", "0009_damaged.sql", "0011_budget_rows.sql")
 _LONG = 3600.0
 _LOCK = "hashtext('legato.projection_rebuild')"
 _TRIES = 5

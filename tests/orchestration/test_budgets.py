@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from domain.budget_events import BudgetSpent, BudgetWarned
 from domain.events import (
     CallSettled,
-    Entry,
     ModelFailed,
     ModelRequested,
     ModelResponded,
@@ -18,12 +16,7 @@ from domain.events import (
 )
 from domain.runs.budget import Budget, Limits
 from domain.runs.raising import Wanted
-from domain.runs.sequence import Item
-from ledger.going_on import dispatch_resumed, resuming
 from ledger.raising import accept_raise
-from legato.client import HandOver, hand_over
-from legato.readings import read_run
-from legato.requests import read_request
 from tests.support.rig import PERSON
 
 if TYPE_CHECKING:
@@ -32,14 +25,6 @@ if TYPE_CHECKING:
 LOOP = """
 repeat: true
 steps:
-  - calls: [{tool: list_files, arguments: {}}]
-"""
-FIRST_THEN_LOOP = """
-steps:
-  - calls: [{tool: shell, arguments: {command: "echo once >> effects"}}]
-  - text: done
-  - calls: [{tool: list_files, arguments: {}}]
-  - calls: [{tool: list_files, arguments: {}}]
   - calls: [{tool: list_files, arguments: {}}]
 """
 SLOW_MODEL = "steps: [{text: too late, delay_seconds: 40}]"
@@ -106,36 +91,6 @@ async def test_a_limit_raised_in_time_lets_a_looping_run_go_on_by_exactly_that_m
     (over,) = await served.of(run_id, BudgetSpent)
     assert (run.spent.steps, over.spent, over.hard) == (5, "5", "5")
     assert len(await served.of(run_id, ModelRequested)) == 5
-
-
-def rewrite(model: str, script: str) -> None:
-    """Give a scripted model another script under its name."""
-    Path(model.removeprefix("script:")).write_text(script)
-
-
-async def test_a_resumed_run_begins_at_the_first_unfinished_item_and_repeats_no_effect(
-    served: Rig,
-) -> None:
-    items = tuple(Item(kind="message", name=n, text=f"do the {n}") for n in ("first", "second"))
-    model = served.script(FIRST_THEN_LOOP)
-    old = await served.launch(model=model, items=items, budget=Budget(steps=4))
-    assert (await served.ended(old)).items_done == 1
-
-    rewrite(model, "steps: [{text: done, expect: {user_contains: do the second}}]")
-    launch = await resuming(served.ledger, old, Wanted(more=Limits(steps=1)), Entry.HAND)
-    fact = (await dispatch_resumed(served.ledger, PERSON, launch)).accepted
-    assert fact is not None
-    to = HandOver(served.client, served.ledger, served.most_events)
-    await hand_over(to, fact, "run.accepted", launch.run_id)
-    run = await served.ended(launch.run_id)
-
-    assert (run.status, run.items_done, run.budget.steps) == ("completed", 1, 5)
-    assert run.defined is not None
-    assert [item.name for item in run.defined.items] == ["second"]
-    assert (served.workspace / "effects").read_text() == "once\n"
-    events = await read_run(served.ledger, launch.run_id)
-    said = str((await read_request(served.ledger, events, 1)).messages)
-    assert said.index("do the first") < said.rindex("do the second")
 
 
 async def test_working_time_ends_a_model_call_in_its_middle(served: Rig) -> None:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from domain.events import ContextCompacted, ModelFailed, ModelRequested, ModelResponded
+from domain.events import (
+    ContextCompacted,
+    ModelFailed,
+    ModelRequested,
+    ModelResponded,
+    SummarySettled,
+)
 from domain.ids import run_stream
 from domain.runs.legal import illegal_step
 from domain.runs.recorded import facts_of
@@ -137,6 +143,10 @@ async def test_a_run_goes_on_over_its_compaction_and_a_kill_there(
 
     assert run.status == "completed"
     assert [one.model for one in await rig.of(run_id, ContextCompacted)] != [""]
+    lost = [one.code for one in await rig.of(run_id, SummarySettled)]
+    assert lost == ["lost"] * (calls - 5)
+    assert run.spent.tokens_unknown == calls - 5
+    assert run.spent.steps == calls
     assert [one.text for one in await rig.of(run_id, ModelResponded)][-1] == "done"
     assert [one.code for one in await rig.of(run_id, ModelFailed)] == ["context_overflow"]
     assert server.calls == calls

@@ -12,10 +12,12 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import WorkflowExecutionStatus
 
 from domain.agents.request import AgentRequest
+from domain.budget_events import BudgetSpent
 from domain.events import (
     Entry,
     InputAsked,
     InputSettled,
+    ModelRequested,
     ModelResponded,
     RunAttached,
     RunEnded,
@@ -24,9 +26,12 @@ from domain.events import (
     TurnStarted,
 )
 from domain.ids import run_stream, slot_stream
+from domain.runs.budget import Budget
 from domain.runs.inputs import How
 from domain.runs.legal import illegal_step
+from domain.runs.run import open_inputs
 from ledger.accept import accept_answer, accept_message
+from ledger.append import Part, append
 from ledger.dispatch import Launch, dispatch
 from ledger.lost import end_lost
 from ledger.reads import read_stream
@@ -165,3 +170,19 @@ async def test_a_run_that_completes_is_compared_and_agrees(watched: Rig) -> None
     assert (compared.result, compared.where) == ("checked", "")
     after = await watched.run(run_id)
     assert (after.status, after.ended) == (run.status, run.ended)
+
+
+async def test_a_waiting_run_whose_time_a_late_execution_found_over_is_ended_by_the_reconciler(
+    watched: Rig,
+) -> None:
+    run_id = await watched.launch(model=watched.script(ASK), budget=Budget(seconds=60))
+    await watched.until(run_id, waits)
+    over = BudgetSpent(reason="budget_seconds", limit="seconds", spent="61.000", hard="60")
+    await append(watched.ledger, PERSON, Part(run_stream(run_id), (over,)))
+    run = await watched.ended(run_id)
+
+    assert run.ended is not None
+    assert (run.status, run.ended.reason) == ("over_budget", "budget_seconds")
+    assert run.ended.message == "the run has spent 61 of 60 seconds of working time"
+    assert len(await watched.of(run_id, ModelRequested)) == 1
+    assert open_inputs(run) == ()

@@ -20,6 +20,7 @@ from domain.events import (
     RunDefined,
     RunEnded,
     StopRequested,
+    SummaryRequested,
     TurnCompleted,
     TurnStarted,
 )
@@ -87,6 +88,15 @@ def requested(turn: int = 1, step: int = 1, n: int = 1, **more: object) -> Model
         "ordinal": 0,
     }
     return ModelRequested.model_validate({**fields, **more})
+
+
+def summary_requested(
+    turn: int = 1, step: int = 1, n: int = 1, *, reserved: Usage = RESERVED
+) -> SummaryRequested:
+    """Reserve for one summary."""
+    return SummaryRequested(
+        turn=turn, step=step, n=n, owner="owner", model="script:play.yaml", reserved=reserved
+    )
 
 
 def call_request(position: int, name: str = "read_file") -> CallRequest:

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from domain.agents.request import AgentRequest
 from domain.events import (
+    BudgetRaised,
     CheckCompleted,
     ContextCompacted,
     Entry,
@@ -24,7 +26,9 @@ from domain.events import (
     RunResumed,
     RunStuck,
     RunWaiting,
+    SummarySettled,
 )
+from domain.runs.budget import Budget, Limits
 from domain.runs.conversation import Usage
 from domain.runs.inputs import How, InputKind
 from domain.runs.run import TERMINAL
@@ -48,6 +52,13 @@ USAGES = st.sampled_from(
         for cost in (None, "0", "0.0003", "4.1")
     ]
 )
+BUDGETS = st.sampled_from(
+    [
+        Budget(),
+        Budget(seconds=20, steps=9, cost="2.50"),
+        Budget(calls=4, tokens=900, soft=Limits(tokens=100, cost="1")),
+    ]
+)
 OUTCOMES = st.sampled_from([ok("fine"), error("tool_raised", "bad"), not_run("stopped", "no")])
 
 _AT = {"turn": _SMALL, "step": _SMALL}
@@ -69,6 +80,8 @@ ANY_FACT: SearchStrategy[Fact] = st.one_of(
           disposition=st.just("retry")),
     _made(ModelLost, **_AT, n=_SMALL),
     _made(ModelDiscarded, **_AT, n=_SMALL, usage=USAGES),
+    _made(facts.summary_requested, **_AT, n=_SMALL, reserved=USAGES),
+    _made(SummarySettled, **_AT, n=_SMALL, code=st.sampled_from(["lost", "empty"]), usage=USAGES),
     _made(facts.intended, **_AT, position=_PLACE, round_=_SMALL),
     _made(facts.unknown, **_AT, position=_PLACE, round_=_SMALL),
     _made(facts.settled, **_AT, position=_PLACE, outcome=OUTCOMES),
@@ -106,7 +119,7 @@ class _Writer:
         """Take one step; tells whether the turn goes on."""
         n = 1
         if self.chance():
-            self.told.append(self._compacted(turn, step))
+            self._compact(turn, step)
         self.told.append(facts.requested(turn, step, n, reserved=self.draw(USAGES)))
         while n < 3 and self.chance():
             self.told.append(self._without_answer(turn, step, n))
@@ -121,11 +134,25 @@ class _Writer:
             self._call(turn, step, position)
         return calls > 0
 
-    def _compacted(self, turn: int, step: int) -> Fact:
-        return ContextCompacted(
-            turn=turn, step=step, through_turn=0, through_step=0, summary="so far", kept=(),
-            model="", usage=self.draw(USAGES),
+    def _compact(self, turn: int, step: int) -> None:
+        """Ask for summaries until one takes its place, or take it from the record."""
+        n = self.draw(st.integers(0, 2))
+        for asked in range(1, n + 1):
+            self.told.append(facts.summary_requested(turn, step, asked, reserved=self.draw(USAGES)))
+            if asked < n or self.chance():
+                self.told.append(self._without_summary(turn, step, asked))
+        late = self.draw(st.sampled_from([0, n]))
+        self.told.append(
+            ContextCompacted(
+                turn=turn, step=step, through_turn=0, through_step=0, summary="so far", kept=(),
+                model="", usage=self.draw(USAGES), n=late,
+            )
         )  # fmt: skip
+
+    def _without_summary(self, turn: int, step: int, n: int) -> Fact:
+        code = self.draw(st.sampled_from(["lost", "model_timeout", "rate_limited", "discarded"]))
+        usage = self.draw(USAGES)
+        return SummarySettled(turn=turn, step=step, n=n, code=code, usage=usage)
 
     def _without_answer(self, turn: int, step: int, n: int) -> Fact:
         if self.chance():
@@ -156,7 +183,8 @@ class _Writer:
 def runs(draw: DrawFn) -> list[Fact]:
     """A run as it could stand in a ledger: cut short anywhere, ended or not, late facts after."""
     writer = _Writer(draw)
-    writer.told += [facts.accepted("r"), facts.attached(), facts.defined()]
+    request = AgentRequest(role="generic", message="go", budget=draw(BUDGETS))
+    writer.told += [facts.accepted("r", request=request), facts.attached(), facts.defined()]
     for turn in range(1, 1 + draw(st.integers(0, 3))):
         writer.told.append(facts.turn_started(turn))
         step = 1
@@ -166,6 +194,10 @@ def runs(draw: DrawFn) -> list[Fact]:
     told = writer.told[: draw(st.integers(1, len(writer.told)))]
     if draw(st.booleans()):
         told.insert(draw(st.integers(1, len(told))), facts.stopped())
+    if draw(st.booleans()):
+        added = Limits(steps=5, cost="0.25", seconds=1.5)
+        raised = BudgetRaised(submission="more", added=added, by="person:a")
+        told.insert(draw(st.integers(1, len(told))), raised)
     if draw(st.booleans()):
         late = [fact for fact in writer.told[len(told) :] if fact.after_end]
         told.append(facts.run_ended(draw(ENDINGS)))
@@ -185,5 +217,7 @@ def _is_known(fact: Fact, told: list[Fact]) -> bool:
             )
         case "model.discarded":
             return any(f.type == "model.requested" and f.key() == fact.key() for f in told)
+        case "summary.settled":
+            return any(f.type == "summary.requested" and f.key() == fact.key() for f in told)
         case _:
             return True

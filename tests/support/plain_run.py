@@ -25,6 +25,8 @@ from domain.events import (
     RunResumed,
     RunWaiting,
     StopRequested,
+    SummaryRequested,
+    SummarySettled,
     TurnCompleted,
 )
 
@@ -52,6 +54,7 @@ class PlainRun:
     facts: int = 0
     ended: bool = False
     requests: set[Place] = field(default_factory=set[Place])
+    summaries: set[Place] = field(default_factory=set[Place])
     responses: int = 0
     calls: set[Place] = field(default_factory=set[Place])
     settled: set[Place] = field(default_factory=set[Place])
@@ -77,8 +80,11 @@ class PlainRun:
                 return fact.status in ENDS
             case ModelResponded() | ModelFailed() | ModelLost() | ModelDiscarded():
                 return (fact.turn, fact.step, fact.n) in self.requests
+            case SummarySettled():
+                return (fact.turn, fact.step, fact.n) in self.summaries
             case ContextCompacted():
-                return (fact.through_turn, fact.through_step) < (fact.turn, fact.step)
+                asked = fact.n == 0 or (fact.turn, fact.step, fact.n) in self.summaries
+                return asked and (fact.through_turn, fact.through_step) < (fact.turn, fact.step)
             case CallIntended() | CallUnknown() | CallSettled():
                 return (fact.turn, fact.step, fact.position) in self.calls
             case _:
@@ -92,6 +98,8 @@ class PlainRun:
         match fact:
             case ModelRequested():
                 self.requests.add((fact.turn, fact.step, fact.n))
+            case SummaryRequested():
+                self.summaries.add((fact.turn, fact.step, fact.n))
             case ModelResponded():
                 self.responses += 1
                 self.calls |= {(fact.turn, fact.step, call.position) for call in fact.calls}

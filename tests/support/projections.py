@@ -18,6 +18,8 @@ from ledger.reads import list_streams, read_stream
 if TYPE_CHECKING:
     from ledger.connect import Ledger
 
+_JSON = frozenset({"choices", "who", "reserved_before", "budget", "work_gaps"})
+
 Rows = dict[str, dict[tuple[Any, ...], tuple[Any, ...]]]
 
 
@@ -50,7 +52,9 @@ async def told_anew(ledger: Ledger) -> Rows:
             name = stream.partition("/")[2]
             for one in await read_stream(ledger, stream):
                 body = orjson.loads(encode(one.fact))
-                event = Sequenced(kind, name, one.version, one.fact.type, one.recorded_at, body)
+                event = Sequenced(
+                    kind, name, one.version, one.fact.type, one.recorded_at, body, worked=one.worked
+                )
                 project(tables, event)
     every: dict[str, dict[Any, Any]] = {
         "run": tables.runs,
@@ -73,6 +77,6 @@ async def told_anew(ledger: Ledger) -> Rows:
 def _plain(columns: tuple[str, ...], row: Any) -> tuple[Any, ...]:  # noqa: ANN401 - rows of any table
     """Give a row's columns, JSON as values."""
     return tuple(
-        json.loads(value) if name in {"choices", "who", "reserved_before"} else value
+        json.loads(value) if name in _JSON else value
         for name, value in zip(columns, row, strict=True)
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from domain.events import InputAsked
 from domain.runs.attributes import KEYWORDS
+from domain.runs.budget import Budget
 from domain.runs.sequence import CommandCheck, Item
 from ledger.accept import accept_answer, accept_stop
 from ledger.migrate import migrate
@@ -195,6 +196,18 @@ async def continued_as_new(rig: Rig) -> str:
     return run_id
 
 
+async def over_budget(rig: Rig) -> str:
+    run_id = await rig.launch(model=rig.script(TURNS), message=CANARY, budget=Budget(steps=1))
+    await rig.ended(run_id)
+    return run_id
+
+
+async def over_budget_in_model_call(rig: Rig) -> str:
+    run_id = await rig.launch(model=rig.script(SLOW), budget=Budget(seconds=2))
+    await rig.ended(run_id)
+    return run_id
+
+
 async def refused(rig: Rig) -> str:
     run_id = await rig.launch(role="nobody", model=rig.script(TURNS))
     await rig.ended(run_id)
@@ -221,6 +234,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     failed,
     compacted,
     continued_as_new,
+    over_budget,
+    over_budget_in_model_call,
     refused,
     pipeline,
 )

@@ -15,6 +15,7 @@ from domain.events import (
     RunHealed,
     RunReconciled,
     RunStuck,
+    SummarySettled,
 )
 from domain.runs.conversation import Usage
 from domain.runs.inputs import How
@@ -148,7 +149,7 @@ def nonsense(walk: Walk) -> Fact:
 def _compacted(turn: int, step: int, n: int, _: Mapping[str, int]) -> Fact:
     return ContextCompacted(
         turn=turn, step=step, through_turn=n - 1, through_step=1, summary="s", kept=(), model="",
-        usage=facts.USED,
+        usage=facts.USED, n=n % 3,
     )  # fmt: skip
 
 
@@ -163,6 +164,8 @@ _NONSENSE: tuple[Callable[[int, int, int, Mapping[str, int]], Fact], ...] = (
     lambda _t, _s, _n, c: facts.unknown(**c, round_=7),
     lambda _t, _s, _n, c: facts.settled(c["turn"], c["step"], c["position"]),
     _compacted,
+    lambda t, s, n, _c: facts.summary_requested(t, s, n),
+    lambda t, s, n, _c: SummarySettled(turn=t, step=s, n=n, code="empty", usage=facts.USED),
     lambda _t, _s, _n, _c: facts.run_ended("completed"),
     lambda _t, _s, _n, _c: facts.run_ended("running"),
     lambda _t, _s, _n, _c: facts.run_ended("nonsense"),

@@ -46,7 +46,8 @@ def agrees(walk: Walk, before: Run, fact: Fact) -> None:
         assert (run.status, run.ended) == (before.status, before.ended), at
     assert (run.status in TERMINAL) == (run.ended is not None) == plain.ended, at
     was, now = before.spent, run.spent
-    assert (now.steps, run.ordinal) == (len(plain.requests), plain.responses), at
+    asked = len(plain.requests) + len(plain.summaries)
+    assert (now.steps, run.ordinal) == (asked, plain.responses), at
     assert now.calls >= was.calls, at
     if now.tokens < was.tokens or Decimal(now.cost) < Decimal(was.cost):
         assert len(run.account.guessed) < len(before.account.guessed), f"{at}: no guess made way"

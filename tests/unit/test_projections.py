@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import orjson
@@ -10,6 +11,7 @@ from hypothesis import given
 
 from domain.errors import LegatoError
 from domain.events import encode
+from domain.projections.budgeting import budget_of, seconds
 from domain.projections.project import DECODED, KNOWN, Needs, check_known, project
 from domain.projections.tables import Sequenced, Tables
 from domain.runs.conversation import Usage
@@ -25,14 +27,20 @@ if TYPE_CHECKING:
 
     from domain.events import Fact
     from domain.projections.rows import RunRow
+    from domain.runs.recorded import Recorded
+
+
+def lived(told: Sequence[Fact]) -> list[Recorded]:
+    """Record facts by executions that had lived for some seconds, or by none."""
+    return [replace(one, worked=one.version * 7 % 5 / 2) for one in recorded(*told)]
 
 
 def sequenced(told: Sequence[Fact]) -> list[Sequenced]:
     """Give a run's facts as the feed gives them."""
     return [
         Sequenced("run", "r", one.version, one.fact.type, one.at,
-                  orjson.loads(encode(one.fact)))
-        for one in recorded(*told)
+                  orjson.loads(encode(one.fact)), worked=one.worked)
+        for one in lived(told)
     ]  # fmt: skip
 
 
@@ -51,6 +59,8 @@ def why(row: RunRow) -> dict[str, object]:
         **{name: getattr(row, name) for name in ("items_done", "calls", "tokens", "cost_unknown")},
         **{name: getattr(row, name) for name in ("steps", "unknown_effects", "open_questions")},
         "cost": format(row.cost, "f"),
+        "seconds": round(seconds(row), 3),
+        "budget": tuple(asdict(one) for one in budget_of(row)),
         "waiting_on": row.waiting_on or "",
         "model": row.model,
         "fingerprint": row.fingerprint or "",
@@ -79,7 +89,7 @@ def test_the_projected_status_is_the_folded_one_whatever_facts_there_are(told: l
 @given(runs())
 def test_a_run_s_row_and_its_overview_tell_the_same(told: list[Fact]) -> None:
     """Each figure of each prefix of whatever the engine writes."""
-    row, seen = projected(told).runs["r"], overview(recorded(*told))
+    row, seen = projected(told).runs["r"], overview(lived(told))
 
     assert seen is not None
     flat = seen.flat()

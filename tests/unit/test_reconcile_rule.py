@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from domain.budget_events import BudgetSpent
 from domain.events import RunHealed, RunStuck
 from domain.runs.overview import overview
 from domain.runs.reconcile import (
@@ -40,6 +41,10 @@ TROUBLE = Trouble("workflow_task_failing", "workflow task at event 4", "it diffe
 STUCK = RunStuck(
     n=1, code=TROUBLE.code, where=TROUBLE.where, why=TROUBLE.why, attempts=TROUBLE.attempts
 )
+SPENT: tuple[Fact, ...] = (
+    *BEGUN,
+    BudgetSpent(reason="budget_seconds", limit="seconds", spent="3.1", hard="3"),
+)
 OTHER = Trouble("activity_failing", "activity take_step", "timeout", 9)
 
 CASES: list[tuple[tuple[Fact, ...], Seen, timedelta, Action]] = [
@@ -54,6 +59,9 @@ CASES: list[tuple[tuple[Fact, ...], Seen, timedelta, Action]] = [
     ((*BEGUN, f.stopped()), Seen("open", "temporal-1", version=2), OLD, Look()),
     ((*BEGUN, f.stopped()), Seen("open", "temporal-1", version=9), OLD, Look()),
     (BEGUN, Seen("absent"), OLD, Restart()),
+    (SPENT, Seen("open", "temporal-1"), OLD, Leave()),
+    (SPENT, Seen("absent"), OLD, Restart()),
+    (SPENT, Seen("failed", "temporal-1"), OLD, End("workflow_failed")),
     ((*BEGUN, f.stopped()), Seen("absent"), OLD, End("workflow_gone")),
     (BEGUN, Seen("terminated", "temporal-1", version=2), OLD, End("workflow_terminated")),
     (BEGUN, Seen("timed_out", "temporal-1"), OLD, End("workflow_timed_out")),

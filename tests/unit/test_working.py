@@ -87,7 +87,7 @@ def test_it_is_the_union_of_all_executions_in_whatever_order_they_end(
     spans: list[tuple[int, int]],
 ) -> None:
     ends = sorted(((end, end - length) for end, length in spans), key=lambda span: span[0])
-    work = Work(at=START)
+    work = vouch(Work(), START, 0.0)
     for end, begin in ends:
         work = vouch(work, START + timedelta(seconds=end), end - begin)
     lived = {second for end, begin in ends for second in range(max(0, begin), end)}

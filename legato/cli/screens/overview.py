@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from domain.runs.budget_view import limits_text
 from domain.runs.home import status_at_home
 from domain.runs.recorded import short
 from domain.words import counted
@@ -141,6 +142,7 @@ def _work(seen: Overview) -> list[tuple[str, str]]:
         ("findings", str(work.findings or "")),
         ("receipts", "\n".join(receipts)),
         ("spent", spent_text(seen)),
+        ("budget", limits_text(seen.cost.budget)),
     ]
 
 
@@ -158,7 +160,8 @@ def spent_text(seen: Overview) -> str:
     if cost.cost_unknown:
         money += f" and {counted(cost.cost_unknown, 'model call')} of unknown price"
     steps, calls = counted(cost.steps, "model call"), counted(cost.calls, "tool call")
-    return f"{steps}, {calls}, {counted(cost.tokens, 'token')}, {money}"
+    worked = f"{cost.seconds:.1f} s of work"
+    return f"{steps}, {calls}, {counted(cost.tokens, 'token')}, {money}, {worked}"
 
 
 def _identity(seen: Overview, profile: str) -> list[tuple[str, str]]:

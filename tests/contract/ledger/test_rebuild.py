@@ -37,6 +37,10 @@ TAMPERED = {
     "input": "update projection.input set choices = '[\"yes\"]'",
 }
 
+WITHOUT_BUDGETS = """alter table projection.run drop column budget, drop column reserved_tokens,
+  drop column reserved_cost, drop column reserved_unpriced, drop column worked,
+  drop column work_at, drop column work_gaps"""
+
 
 async def check(ledger: Ledger) -> Checked:
     """Check all rows in a snapshot."""
@@ -56,6 +60,23 @@ async def test_a_rebuild_gives_the_rows_that_stand(ledger: Ledger) -> None:
 
     assert (done.identical, done.differences) == (True, 0)
     assert done.events == done.global_seq == done.compared_at > 30
+    assert await all_rows(ledger) == before
+    assert (await check(ledger)).differences == 0
+
+
+async def test_rows_of_an_older_schema_are_made_anew_with_what_it_lacks(
+    url: str, ledger: Ledger
+) -> None:
+    """As an upgrade does it, and a rebuild where the upgrade did not come to it."""
+    await live_in(ledger)
+    await catch_up(ledger, within=10)
+    before = await all_rows(ledger)
+    async with connected(url) as connection:
+        await connection.execute(WITHOUT_BUDGETS)
+
+    done = await rebuild(ledger)
+
+    assert (done.identical, done.compared_at) == (None, 0)
     assert await all_rows(ledger) == before
     assert (await check(ledger)).differences == 0
 
