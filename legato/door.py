@@ -38,6 +38,7 @@ from legato.kill_points import kill_points
 from legato.live import LOOK, ledger_gone, live
 from legato.off_limits import require_allowed
 from legato.paths import absolute
+from legato.plan_steps import with_saved
 from legato.settings import Settings
 
 if TYPE_CHECKING:
@@ -208,8 +209,8 @@ async def launch(
 ) -> Dispatched:
     """Accept a run and have it started, or decide what becomes of it where its slot is taken.
 
-    The same `run_id` again gives the first result. Raises what `check_request` and `dispatch`
-    raise, `workspace_refused` and `ledger_unreachable`.
+    The same `run_id` again gives the first result. Raises what `with_saved`, `check_request` and
+    `dispatch` raise, `workspace_refused` and `ledger_unreachable`.
     """
     from legato.client import home_queue  # noqa: PLC0415 - reading commands load no Temporal
 
@@ -238,6 +239,7 @@ async def resume(
 
 
 def _checked(door: Door, request: AgentRequest) -> AgentRequest:
+    request = with_saved(request)
     check_request(request)
     if request.workspace:
         require_allowed(Path(absolute(request.workspace)), door.settings.home)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _CALLS = "how calls are made is not a step's to say here"
 _CHECKS = "checks are named with the run or its workspace"
-_LEARNING = "no turn for learnings follows a step yet"
+_LEARNING = "no turn of its own follows a step; say it in the message"
 _NOTES = "it is a note for people"
 _SYSTEM = "it was counted by the older program itself"
 WITHOUT_EFFECT: Mapping[str, str] = MappingProxyType(
