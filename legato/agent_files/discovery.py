@@ -7,12 +7,12 @@ from pathlib import Path
 
 from domain.agents.files.agent_file import Origin
 from domain.agents.files.parse import NO_TOOLS
-from domain.agents.files.problems import Problem
+from domain.agents.files.problems import Problem, problem
 from domain.agents.files.registry import Gathered, Registry, merged, stamped
 from domain.agents.files.source import AgentDefSource, MemorySource
 from domain.errors import refused
 from legato.agent_files.driver import fetch
-from legato.agent_files.folder import read_folder
+from legato.agent_files.folder import read_folder, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ def read_agents(wanted: Wanted, more_tools: frozenset[str] = NO_TOOLS) -> Snapsh
     gathered: list[Gathered] = []
     for place in places(wanted):
         read = read_folder(place.folder, more_tools)
-        gathered.append(Gathered(stamped(read.found, place.origin), read.problems, read.files))
+        missing = place.origin is Origin.EXPLICIT and not place.folder.exists()
+        told = (problem("folder_missing", file=shown(place.folder)),) if missing else ()
+        gathered.append(Gathered(stamped(read.found, place.origin), (*told, *read.problems)))
     return _snapshot(merged(gathered), _withheld(wanted))
 
 

@@ -63,7 +63,7 @@ def _read(listed: list[object], label: str) -> Gathered:
                 problems.append(problem("driver_hooks", file=where))
     kept = unique(found)
     every = (*problems, *kept.problems)
-    return Gathered(stamped(kept.found, Origin.DRIVER), every, len(listed))
+    return Gathered(stamped(kept.found, Origin.DRIVER), every)
 
 
 def _ask(url: str, token: str) -> bytes:

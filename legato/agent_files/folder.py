@@ -45,7 +45,7 @@ def read_folder(folder: Path, more_tools: frozenset[str] = NO_TOOLS) -> Gathered
         problems += parsed.problems
         found += [located] if located is not None else []
     kept = unique(found)
-    return Gathered(kept.found, (*problems, *kept.problems), len(names))
+    return Gathered(kept.found, (*problems, *kept.problems))
 
 
 def read_agent(

@@ -12,7 +12,7 @@ from rich.text import Text
 from domain.agents.files.agent_file import digest_of, to_json
 from domain.errors import LegatoError, refused
 from legato.cli.console import Call, json_option
-from legato.cli.screens.agents import agent_screen, agents_screen, problem_lines, report_screen
+from legato.cli.screens.problems import problem_lines, report_screen
 from legato.cli.spelling import spelled
 from legato.settings import secret
 
@@ -88,6 +88,8 @@ def agents_command() -> None:
 @click.pass_obj
 def list_command(call: Call, **given: Unpack[SourceOptions]) -> int:
     """List the agents that there are here, and what is wrong with others."""
+    from legato.cli.screens.agents import agents_screen  # noqa: PLC0415 - lint needs no roles
+
     snapshot = _read(call, given)
     agents = snapshot.registry.agents()
     document = {
@@ -108,16 +110,19 @@ def list_command(call: Call, **given: Unpack[SourceOptions]) -> int:
 @click.pass_obj
 def show_command(call: Call, name: str, **given: Unpack[SourceOptions]) -> int:
     """Show one agent as Legato understood its file, instructions included."""
+    from legato.cli.screens.agents import agent_screen  # noqa: PLC0415 - lint needs no roles
+
     snapshot = _read(call, given)
-    agent = snapshot.registry.get(name)
-    if agent is None:
+    found = snapshot.registry.located(name)
+    if found is None:
         raise _unknown(name, snapshot)
-    where = snapshot.registry.where(name)
+    agent, where = found.agent, found.where
     document = {
         "ok": True,
         "agent": {**_row(agent), "body": agent.body},
         "where": where,
         "digest": digest_of(agent),
+        "file_digest": found.digest,
         "problems": problem_rows(_about(snapshot.problems, where)),
     }
     call.show(document, lambda: agent_screen(agent, where))

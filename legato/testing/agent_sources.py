@@ -5,7 +5,8 @@
         clause(my_new_source)
 
 A new source is made of given definitions; each clause raises AssertionError where it does
-not hold. `check_agent_source` runs them all.
+not hold. `check_agent_source` runs them all. A source answers from memory, so that there is
+nothing to wait for and nothing to cancel.
 """
 
 from __future__ import annotations

@@ -64,6 +64,15 @@ def test_help_and_status_load_neither_temporal_nor_the_ledger() -> None:
     assert loaded & {"alembic", "sqlalchemy", "temporalio", "legato.door", "ledger.append"} == set()
 
 
+def test_checking_agent_files_loads_neither_roles_nor_the_ledger() -> None:
+    """A check of a folder takes as long as its files, not as long as the product's start."""
+    loaded = loaded_by(["legato.cli.agents", "legato.agent_files.lint"])
+
+    assert "domain.agents.files.parse" in loaded
+    heavy = {"asyncpg", "domain.agents.roles", "httpx2", "jsonschema", "legato.door", "pydantic"}
+    assert loaded & (heavy | {"temporalio"}) == set()
+
+
 def test_a_worker_that_migrates_nothing_loads_no_migration_library() -> None:
     """It is the larger half of what a worker would load, needed once a release."""
     loaded = loaded_by(["workers.__main__"])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.agents.files.authority import profile_of
 from domain.agents.files.parse import parse_agent_file
 from domain.agents.files.render import render_agent_file
 from domain.agents.imported.claude import claude_draft
@@ -81,7 +82,7 @@ def test_each_key_of_a_claude_style_file_is_told() -> None:
         "permissionMode": ("value", "mapped", "kept"),
         "maxTurns": ("value", "mapped", "kept"),
     }
-    assert agent(draft).profile(Profile.WRITER) is Profile.READER
+    assert profile_of(agent(draft), Profile.WRITER) is Profile.READER
 
 
 def test_what_absent_fields_leave_to_the_call_is_told() -> None:
@@ -138,8 +139,8 @@ def test_a_copilot_style_file_is_named_by_its_file_unless_it_names_itself() -> N
 
 
 def test_a_chat_that_only_asks_is_a_reader() -> None:
-    assert agent(copilot("mode: ask")).profile(Profile.WRITER) is Profile.READER
-    assert agent(copilot("mode: agent")).profile(Profile.WRITER) is Profile.WRITER
+    assert profile_of(agent(copilot("mode: ask")), Profile.WRITER) is Profile.READER
+    assert profile_of(agent(copilot("mode: agent")), Profile.WRITER) is Profile.WRITER
     assert copilot("mode: cautious").agent is None
 
 

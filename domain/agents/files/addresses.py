@@ -55,10 +55,10 @@ def address_problem(url: str) -> Unfit | None:
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         return Unfit.INVALID
-    if parts.scheme not in {"http", "https"} or not host:
-        return Unfit.INVALID
     if "@" in parts.netloc or _secret(parts.path, parts.query, parts.fragment):
         return Unfit.SECRET
+    if parts.scheme not in {"http", "https"} or not host or parts.netloc[-1] == ":" or "#" in url:
+        return Unfit.INVALID
     if parts.scheme == "http" and not is_loopback(host):
         return Unfit.EXPOSED
     return None
@@ -67,4 +67,6 @@ def address_problem(url: str) -> Unfit | None:
 def _secret(path: str, query: str, fragment: str) -> bool:
     names = [part.partition("=")[0] for part in re.split("[&;]", f"{query}&{fragment}")]
     pieces = re.split("[/&;=,]", f"{path}/{query}/{fragment}")
-    return any(map(_SECRET_NAME.search, names)) or any(map(_SECRET_PART.fullmatch, pieces))
+    user = "@" in f"{query}{fragment}" or any("@" in piece[1:] for piece in path.split("/"))
+    named = any(map(_SECRET_NAME.search, names))
+    return user or named or any(map(_SECRET_PART.fullmatch, pieces))

@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from domain.agents.files.caps import MOST_BODY, MOST_DESCRIPTION, cut, id_of, one_line
-from domain.agents.profile import Profile
-from domain.codec import digest
+from domain.codec import clean_text, digest
 
 if TYPE_CHECKING:
     from domain.codec import Json
@@ -100,10 +99,6 @@ class AgentFile:
         """Derive the id: it is the name's, always."""
         object.__setattr__(self, "id", id_of(self.name))
 
-    def profile(self, asked: Profile) -> Profile:
-        """Give the authority of a call: `plan` caps it at Reader, nothing raises it."""
-        return Profile.READER if self.permission_mode == "plan" else asked
-
 
 KEYS = (
     "name", "description", "tools", "disallowedTools", "model", "provider", "permissionMode",
@@ -172,8 +167,8 @@ def digest_of(agent: AgentFile) -> str:
 
 def within_caps(agent: AgentFile) -> AgentFile:
     """Hold a definition's texts to their caps again, as whoever takes one from outside does."""
-    description = cut(one_line(agent.description), MOST_DESCRIPTION)
-    body = cut(agent.body, MOST_BODY)
+    description = cut(one_line(clean_text(agent.description)), MOST_DESCRIPTION)
+    body = cut(clean_text(agent.body), MOST_BODY)
     if (description, body) == (agent.description, agent.body):
         return agent
     return replace(agent, description=description, body=body)

@@ -58,6 +58,11 @@ CODES: Mapping[str, Kind] = MappingProxyType(
             "the file does not begin with a header, so it is no agent",
             "begin it with ---, name:, description: and ---; a README needs nothing",
         ),
+        "folder_missing": Kind(
+            _N,
+            "the folder that was named for agents is not there",
+            "correct its path, or make it",
+        ),
         "folders_below": Kind(
             _N,
             "the folder has folders of its own, which are not searched for agents",
@@ -165,27 +170,27 @@ CODES: Mapping[str, Kind] = MappingProxyType(
         ),
         "tool_unknown": Kind(
             _N,
-            "entry {place} of tools names no tool of Legato; only a plug-in could bring it",
+            "tools names what is no tool of Legato, and only a plug-in could bring: {entries}",
             "see the names in docs/agents.md, or remove it",
         ),
         "tool_delegates": Kind(
             _N,
-            "entry {place} of tools starts other agents, which a named agent cannot",
+            "tools names what starts other agents, which a named agent cannot: {entries}",
             "remove it",
         ),
         "tool_argument": Kind(
             _N,
-            "entry {place} of tools allows some calls of a tool; the agent does not get it",
+            "tools allows some calls of a tool only, so the agent does not get it: {entries}",
             "name the whole tool, or leave it out",
         ),
         "deny_unknown": Kind(
             _E,
-            "entry {place} of disallowedTools names no tool, so it takes nothing away",
+            "disallowedTools names what is no tool, so it takes nothing away: {entries}",
             "see the names in docs/agents.md, or give a plug-in's with --tool",
         ),
         "deny_argument": Kind(
             _N,
-            "entry {place} of disallowedTools names some calls of a tool; it is taken away whole",
+            "disallowedTools names some calls of a tool, which is taken away whole: {entries}",
             "name the whole tool",
         ),
         "mode_unsupported": Kind(
@@ -237,6 +242,11 @@ CODES: Mapping[str, Kind] = MappingProxyType(
             _N,
             "server {place} of mcpServers has no usable name or url; it is left out",
             "name it by letters, digits, - and single _; give an http(s) url without variables",
+        ),
+        "server_restricts": Kind(
+            _N,
+            "server {place} of mcpServers is limited in a way unknown to Legato; it is left out",
+            "say which of its tools to take or not in tools and disallowedTools",
         ),
         "server_repeated": Kind(
             _N,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from domain.agents.files.agent_file import KEYS
-from domain.agents.files.keys import AUTHORITY, hidden_key, key_problem
+from domain.agents.files.keys import AUTHORITY, hidden_key, key_problem, swallowed
 from domain.agents.files.nodes import Fields, Scalar
 from domain.agents.files.problems import Problem, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from domain.agents.files.nodes import Node, ReadYaml
 
@@ -52,36 +52,53 @@ def scan(header: str, first_line: int, read_yaml: ReadYaml) -> Scanned:
     that only narrows or decorates is left out, and one that decides on authority drops
     the definition, as does anything that looks like such a field in the midst of a text.
     """
-    blocks, found = _blocks(header.split("\n"), first_line)
+    blocks = _blocks(_outdented(header.split("\n")), first_line)
+    given = {block.key for block in blocks}
+    found: list[Problem] = []
     pairs: list[tuple[Scalar, Node]] = []
     for block in blocks:
-        node = _whole(block, read_yaml) if block.key in KEYS else Scalar("", block.line)
-        if node is None:
-            found += _hidden(block)
-            node = _raw(block, found)
-        if node is not None:
-            pairs.append((Scalar(block.key, block.line), node))
+        found += _strange_keys(block, given)
+        whole = _whole(block, read_yaml)
+        if whole is None:
+            found += _hidden(block, given)
+        else:
+            found += swallowed(block.lines, block.line, whole, given)
+        if block.key in KEYS:
+            node = _raw(block, found) if whole is None else whole.pairs[0][1]
+            pairs += [] if node is None else [(Scalar(block.key, block.line), node)]
+        elif block.key:
+            pairs.append((Scalar(block.key, block.line), Scalar("", block.line)))
     return Scanned(Fields(tuple(pairs), first_line), tuple(found))
 
 
-def _blocks(lines: Sequence[str], first_line: int) -> tuple[list[_Block], list[Problem]]:
-    """Divide the lines by known keys; of those that repeat, texts keep their first."""
-    found: list[Problem] = []
-    begins: list[tuple[str, int]] = []
-    plain = _outdented(lines)
-    for n, line in enumerate(plain):
+def _blocks(lines: Sequence[str], first_line: int) -> list[_Block]:
+    """Divide the lines by known keys. What stands before the first is a block without one.
+
+    A description may speak of keys that were there before it: those lines are its own.
+    """
+    begins: list[tuple[str, int]] = [("", 0)]
+    seen: set[str] = set()
+    for n, line in enumerate(lines):
         match = _KEY.match(line)
         key = match[1] if match else ""
-        repeats = any(key == known for known, _ in begins) and key not in AUTHORITY
-        if (key in KEYS and not repeats) or key in _OTHERS:
+        spoken_of = key in seen and key not in AUTHORITY and begins[-1][0] in _LONG
+        if (key in KEYS and not spoken_of) or key in _OTHERS:
             begins.append((key, n))
-        elif key:
-            found += [one for one in (key_problem(key, first_line + n),) if one is not None]
-    blocks: list[_Block] = []
-    for at, (key, n) in enumerate(begins):
-        end = begins[at + 1][1] if at + 1 < len(begins) else len(plain)
-        blocks.append(_Block(key, first_line + n, tuple(plain[n:end])))
-    return blocks, found
+            seen.add(key)
+    ends = [n for _, n in begins[1:]]
+    return [
+        _Block(key, first_line + n, tuple(lines[n:end]))
+        for (key, n), end in zip(begins, [*ends, len(lines)], strict=True)
+    ]
+
+
+def _strange_keys(block: _Block, given: Collection[str]) -> Iterator[Problem]:
+    """Find keys at the margin that restrict the agent and are none of ours."""
+    for n, line in enumerate(block.lines):
+        match = _KEY.match(line)
+        wrong = key_problem(match[1], block.line + n, given) if match else None
+        if wrong is not None:
+            yield wrong
 
 
 def _outdented(lines: Sequence[str]) -> Sequence[str]:
@@ -93,11 +110,11 @@ def _outdented(lines: Sequence[str]) -> Sequence[str]:
     return [line.removeprefix(first[:indent]) for line in lines]
 
 
-def _whole(block: _Block, read_yaml: ReadYaml) -> Node | None:
+def _whole(block: _Block, read_yaml: ReadYaml) -> Fields | None:
     """Read a block as YAML by itself; None where it is none, or more than its one field."""
     read = read_yaml("\n".join(block.lines) + "\n", block.line)
     if isinstance(read, Fields) and len(read.pairs) == 1 and read.pairs[0][0].text == block.key:
-        return read.pairs[0][1]
+        return read
     return None
 
 
@@ -118,10 +135,11 @@ def _alone(block: _Block) -> bool:
     return not any(line.strip() for line in block.lines[1:])
 
 
-def _hidden(block: _Block) -> Iterator[Problem]:
-    for n, line in enumerate(block.lines[1:], 1):
+def _hidden(block: _Block, given: Collection[str]) -> Iterator[Problem]:
+    """Find what looks like a field in a text, unless that field is given itself."""
+    for n, line in enumerate(block.lines):
         key = hidden_key(line)
-        if key:
+        if key and key not in given:
             yield problem("field_hidden", block.line + n, field=key)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from domain.codec import clean_text
+
 MOST_DEPTH = 20
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
@@ -62,7 +64,7 @@ def nodes_of(value: object, line: int = 0, depth: int = 0) -> Node | Fault:
     if depth > MOST_DEPTH:
         return Fault(line)
     if isinstance(value, str):
-        return Scalar(value, line, plain=False)
+        return Scalar(clean_text(value), line, plain=False)
     if value is None:
         return Scalar("null", line)
     if isinstance(value, bool):
@@ -82,5 +84,5 @@ def _fields(value: Mapping[object, object], line: int, depth: int) -> Fields | F
         node = nodes_of(one, line, depth + 1)
         if isinstance(node, Fault):
             return node
-        pairs.append((Scalar(str(key), line, plain=False), node))
+        pairs.append((Scalar(clean_text(str(key)), line, plain=False), node))
     return Fields(tuple(pairs), line)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, cast
 from domain.agents.files.agent_file import AgentFile
 from domain.agents.files.caps import MOST_FILE
 from domain.agents.files.front_matter import split
+from domain.agents.files.keys import swallowed
 from domain.agents.files.line_scan import scan
 from domain.agents.files.nodes import Fields, nodes_of
 from domain.agents.files.problems import Problem, in_file, problem
 from domain.agents.files.reading import read_definition
+from domain.codec import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +66,8 @@ def _text(data: bytes) -> str | Problem:
 def _header(parts: Split, read_yaml: ReadYaml) -> tuple[Fields, tuple[Problem, ...]]:
     read = read_yaml(parts.header, parts.first_line)
     if isinstance(read, Fields):
-        return read, ()
+        given = {key.text for key, _ in read.pairs}
+        return read, tuple(swallowed(parts.header.split("\n"), parts.first_line, read, given))
     scanned = scan(parts.header, parts.first_line, read_yaml)
     last = parts.first_line + parts.header.count("\n")
     return scanned.fields, (problem("header_repaired", min(read.line, last)), *scanned.found)
@@ -76,7 +79,7 @@ def parse_wire(value: object, place: int) -> Parsed:
     if not isinstance(node, Fields):
         return Parsed(None, (problem("wire_invalid", place=place),))
     body = cast("Mapping[str, object]", value).get("body")
-    if not isinstance(body, str | None):
+    if not isinstance(body, str | None) or "\0" in (body or ""):
         return Parsed(None, (problem("wire_invalid", place=place),))
     header = Fields(tuple(pair for pair in node.pairs if pair[0].text != "body"), 0)
-    return Parsed(*read_definition(header, (body or "").strip(), NO_TOOLS))
+    return Parsed(*read_definition(header, clean_text(body or "").strip(), NO_TOOLS))

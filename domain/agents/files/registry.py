@@ -32,7 +32,6 @@ class Gathered:
 
     found: tuple[Located, ...] = ()
     problems: tuple[Problem, ...] = ()
-    files: int = 0
 
 
 def unique(found: Iterable[Located], code: str = "name_taken") -> Gathered:
@@ -56,8 +55,7 @@ def merged(sources: Sequence[Gathered]) -> Gathered:
     everything = [one for source in sources for one in source.found]
     kept = unique(everything, "name_shadowed")
     problems = [one for source in sources for one in source.problems]
-    files = sum(source.files for source in sources)
-    return Gathered(kept.found, (*problems, *kept.problems), files)
+    return Gathered(kept.found, (*problems, *kept.problems))
 
 
 class Registry:
@@ -71,13 +69,12 @@ class Registry:
 
     def get(self, name: str) -> AgentFile | None:
         """Find a definition by its id or its name; case and punctuation do not matter."""
-        found = self._by_id.get(id_of(name))
+        found = self.located(name)
         return None if found is None else found.agent
 
-    def where(self, name: str) -> str:
-        """Tell where a definition was found, for people only; "" for an unknown one."""
-        found = self._by_id.get(id_of(name))
-        return "" if found is None else found.where
+    def located(self, name: str) -> Located | None:
+        """Find a definition with where it was found, which is for people only."""
+        return self._by_id.get(id_of(name))
 
     def agents(self) -> tuple[AgentFile, ...]:
         """Give all definitions, sorted by id."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from domain.agents.files.caps import cut, one_line, size
@@ -34,8 +35,9 @@ def render_roster(agents: Sequence[AgentFile], most: int = MOST_ROSTER) -> str:
     """
     ordered = sorted(agents, key=lambda agent: agent.id)
     lines = [(f"- {agent.id}: ", summary(agent.description)) for agent in ordered]
+    least = [0, *accumulate(_width(line, _LEAST) for line in lines)]
     kept = len(lines)
-    while kept and _total(lines[:kept], _LEAST) + size(_left_out(len(lines) - kept)) > most:
+    while kept and least[kept] + size(_left_out(len(lines) - kept)) > most:
         kept -= 1
     tail = _left_out(len(lines) - kept)
     longest = _longest(lines[:kept], most - size(tail))
@@ -47,8 +49,8 @@ def _left_out(count: int) -> str:
     return f"({count} more agents are not listed)\n" if count else ""
 
 
-def _total(lines: Sequence[tuple[str, str]], longest: int) -> int:
-    return sum(size(head) + min(size(said), longest) + 1 for head, said in lines)
+def _width(line: tuple[str, str], longest: int) -> int:
+    return size(line[0]) + min(size(line[1]), longest) + 1
 
 
 def _longest(lines: Sequence[tuple[str, str]], most: int) -> int:
@@ -56,7 +58,7 @@ def _longest(lines: Sequence[tuple[str, str]], most: int) -> int:
     low, high = _LEAST, max([_LEAST, *(size(said) for _, said in lines)])
     while low < high:
         middle = (low + high + 1) // 2
-        if _total(lines, middle) <= most:
+        if sum(_width(line, middle) for line in lines) <= most:
             low = middle
         else:
             high = middle - 1

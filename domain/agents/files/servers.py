@@ -9,7 +9,8 @@ from domain.agents.environment import environment_problems
 from domain.agents.files.addresses import Unfit, address_problem
 from domain.agents.files.agent_file import HeaderRef, McpServer
 from domain.agents.files.caps import MOST_HEADERS, MOST_SERVERS
-from domain.agents.files.nodes import Fields, Items, Scalar, is_null
+from domain.agents.files.keys import restricts
+from domain.agents.files.nodes import Fields, Scalar, is_null
 from domain.agents.files.problems import Problem, problem
 from domain.agents.files.tool_lists import split_words
 
@@ -66,10 +67,13 @@ def _entries(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _server(name: str, entry: Node, place: int, found: list[Problem]) -> McpServer | None:
-    if isinstance(entry, Scalar):
+    if isinstance(entry, Scalar) and (not name or is_null(entry) or not entry.text.strip()):
         return _named(name or entry.text, entry, place, found)
-    if isinstance(entry, Items):
+    if not isinstance(entry, Fields):
         found.append(problem("server_invalid", entry.line, place=place))
+        return None
+    if any(restricts(key.text) for key, _ in entry.pairs):
+        found.append(problem("server_restricts", entry.line, place=place))
         return None
     parts = {key.text: value for key, value in entry.pairs}
     transports = (_text(parts, "type"), _text(parts, "transport"))
@@ -115,9 +119,11 @@ def _headers(
     headers: list[HeaderRef] = []
     for entry, (key, value) in enumerate(node.pairs, 1):
         code, header = _header(key.text.strip(), value, server)
+        if header is not None and any(_same(header, one) for one in headers):
+            code, header = "header_invalid", None
         if code:
-            found.append(problem(code, value.line or key.line, entry=entry, place=place))
-        if header is None or any(_same(header, one) for one in headers):
+            found.append(problem(code, value.line, entry=entry, place=place))
+        if header is None:
             return None
         headers.append(header)
     return tuple(headers)

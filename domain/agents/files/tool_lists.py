@@ -19,7 +19,7 @@ from domain.agents.files.tool_names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from domain.agents.files.nodes import Node
 
@@ -44,12 +44,14 @@ def read_allowed(node: Node, more: frozenset[str], found: list[Problem]) -> tupl
         found.append(problem("tools_star", node.line))
         return None
     rules: list[str] = []
+    told: dict[str, list[_Entry]] = {}
     for entry in entries:
         code = _allow_problem(entry.text, more)
         if code:
-            found.append(problem(code, entry.line, place=entry.place))
+            told.setdefault(code, []).append(entry)
         if code not in {"tool_argument", "tool_delegates"}:
             rules.append(spelt(_bare(entry.text)))
+    found += _summed_up(told)
     return tuple(dict.fromkeys(rules))
 
 
@@ -59,14 +61,24 @@ def read_denied(node: Node, more: frozenset[str], found: list[Problem]) -> tuple
     if entries is None:
         return None
     rules: list[str] = []
+    told: dict[str, list[_Entry]] = {}
     for entry in entries:
         name = _bare(entry.text)
         if name != entry.text and not _covers_all(entry.text):
-            found.append(problem("deny_argument", entry.line, place=entry.place))
+            told.setdefault("deny_argument", []).append(entry)
         if not is_known(name, more) and "*" not in name:
-            found.append(problem("deny_unknown", entry.line, place=entry.place))
+            told.setdefault("deny_unknown", []).append(entry)
         rules += [spelt(name), *DENIED_ALONG.get(name.casefold(), ())]
+    found += _summed_up(told)
     return tuple(dict.fromkeys(rules))
+
+
+def _summed_up(told: Mapping[str, list[_Entry]]) -> Iterator[Problem]:
+    """Tell each code once, with the places of all entries that it is about."""
+    for code, entries in told.items():
+        places = ", ".join(str(entry.place) for entry in entries)
+        word = "entry" if len(entries) == 1 else "entries"
+        yield problem(code, entries[0].line, entries=f"{word} {places}")
 
 
 def _allow_problem(text: str, more: frozenset[str]) -> str:

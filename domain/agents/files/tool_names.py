@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from domain.agents.roles import ROLES
-from domain.tools.registry import INTRINSIC
+from domain.agents.surfaces import EVERYDAY, REPAIRING, REVIEWING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-KNOWN = frozenset(name for role in ROLES.values() for name in role.surface) | frozenset(INTRINSIC)
+INTRINSIC = frozenset({"call_tool", "get_api_spec", "read_result", "read_skill"})
+"""The registry's, written out again so that a check of files loads no schemas; a test compares."""
+
+KNOWN = INTRINSIC.union(EVERYDAY, REVIEWING, REPAIRING)
 """Every tool that Legato brings itself."""
 
 ALIASES: Mapping[str, str] = MappingProxyType({
@@ -78,38 +79,3 @@ def matches(rule: str, name: str) -> bool:
             return False
         at = found + len(part)
     return at <= end
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The tools that a definition leaves of those offered, and its rules that met none."""
-
-    tools: tuple[str, ...]
-    unmatched: tuple[str, ...] = ()
-    unmatched_denials: tuple[str, ...] = ()
-
-
-def scope(
-    allowed: Sequence[str] | None, denied: Sequence[str] | None, offered: Sequence[str]
-) -> Scope:
-    """Narrow the tools that a call offers: allow list, deny list, then no delegation.
-
-    `allowed` None keeps all. Nothing is added that was not offered. Sorted, each once.
-    """
-    deny = tuple(denied or ())
-    chosen = {
-        name
-        for name in offered
-        if (allowed is None or any(matches(rule, name) for rule in allowed))
-        and not any(matches(rule, name) for rule in deny)
-        and name.casefold().replace("_", "") not in DELEGATING
-    }
-    return Scope(
-        tuple(sorted(chosen)),
-        _idle(allowed or (), offered),
-        _idle(deny, offered),
-    )
-
-
-def _idle(rules: Sequence[str], offered: Sequence[str]) -> tuple[str, ...]:
-    return tuple(rule for rule in rules if not any(matches(rule, name) for name in offered))

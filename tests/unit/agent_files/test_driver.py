@@ -46,7 +46,9 @@ def test_it_is_asked_once_and_takes_the_place_of_all_folders(tmp_path: Path) -> 
     assert server.asked == [("/agents", "")]
     assert {agent.origin for agent in snapshot.source.list_agents()} == {Origin.DRIVER}
     assert snapshot.registry.get("m") is None
-    assert snapshot.registry.where("echo") == f"{server.url}/ entry 3"
+    located = snapshot.registry.located("echo")
+    assert located is not None
+    assert located.where == f"{server.url}/ entry 3"
 
 
 def test_with_folders_of_ones_own_it_is_a_conflict() -> None:

@@ -13,6 +13,7 @@ from domain.agents.files.agent_file import (
     origin_of,
     to_json,
 )
+from domain.agents.files.authority import profile_of
 from domain.agents.profile import Profile
 from tests.support.agent_texts import FILE, codes, header, kept, read
 
@@ -278,11 +279,11 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 def test_plan_caps_an_agent_at_reader_and_nothing_raises_it() -> None:
     for mode in ("", "default", "acceptEdits", "auto", "bypassPermissions"):
         agent = kept(header(*([f"permissionMode: {mode}"] if mode else [])))
-        assert agent.profile(Profile.READER) is Profile.READER
-        assert agent.profile(Profile.WRITER) is Profile.WRITER
+        assert profile_of(agent, Profile.READER) is Profile.READER
+        assert profile_of(agent, Profile.WRITER) is Profile.WRITER
     plan = kept(header("permissionMode: plan"))
 
-    assert plan.profile(Profile.WRITER) is Profile.READER
+    assert profile_of(plan, Profile.WRITER) is Profile.READER
 
 
 def test_a_label_that_is_not_known_counts_as_the_least_trusted() -> None:

@@ -48,7 +48,6 @@ def test_good_files_are_read_in_order_and_a_broken_one_is_told_alone(tmp_path: P
 
     assert names(gathered) == ["b", "zed"]
     assert told(gathered) == [("c.md", "body_empty"), ("c.md", "description_missing")]
-    assert gathered.files == 3
 
 
 def test_every_reason_to_drop_a_file_is_told_once(tmp_path: Path) -> None:
@@ -148,7 +147,10 @@ def test_places_are_searched_in_order_of_precedence(five: Wanted, tmp_path: Path
     ]  # fmt: skip
     assert shared is not None
     assert (shared.body, shared.origin) == ("of 0", "explicit")
-    assert snapshot.registry.where("shared") == str(tmp_path / "second" / "shared.md")
+    located = snapshot.registry.located("shared")
+    assert located is not None
+    assert located.where == str(tmp_path / "second" / "shared.md")
+    assert len(located.digest) == 64
     assert [one.code for one in snapshot.problems] == ["name_shadowed"] * 5
     assert [one.file for one in snapshot.problems] == [
         str(tmp_path / place / "shared.md") for place in below[1:]
@@ -176,6 +178,14 @@ def test_without_places_there_are_no_agents(tmp_path: Path) -> None:
     assert len(places(Wanted(workspace=tmp_path, trusted=True))) == 2
     assert places(Wanted(workspace=tmp_path, trusted=True, conventional=False)) == ()
     assert len(read_agents(Wanted()).registry) == 0
+
+
+def test_a_folder_that_was_named_and_is_not_there_is_told(tmp_path: Path) -> None:
+    snapshot = read_agents(Wanted(explicit=(tmp_path / "nowhere",), user_home=tmp_path))
+
+    assert [(one.file, one.code) for one in snapshot.problems] == [
+        (str(tmp_path / "nowhere"), "folder_missing")
+    ]
 
 
 def test_a_snapshot_does_not_change_with_the_files(five: Wanted, tmp_path: Path) -> None:

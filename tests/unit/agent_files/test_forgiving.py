@@ -211,6 +211,12 @@ BROKEN = "description: not: yaml"
         (["\u200bdisallowedTools: Write"], "field_hidden"),
         (["disallowed tools and disallowed_tools: Write"], None),
         (["disallowed_tools: Write"], "key_misspelt"),
+        (["model: |", "  x", "  tools: Read"], "field_hidden"),
+        (["metadata:", "  tools: Read"], None),
+        (["prompt: |", "  tools: Read"], "field_hidden"),
+        (["tools: Read", "model: a", "model: b"], None),
+        (["tools: Read", "Tools: none of them"], "field_unreadable"),
+        (["name: b", "and Tools: more", "tools: Read"], None),
         (["sandbox: strict"], "key_restricts"),
     ],
 )
@@ -223,6 +229,12 @@ def test_a_header_that_is_no_yaml_never_loses_a_restriction(
     assert code is None or code in codes(parsed)
 
 
+def test_what_stands_before_the_first_known_key_is_looked_at_too() -> None:
+    text = "---\n- x\n  disallowedTools: Write\nname: a\ndescription: d: d\n---\nb\n"
+
+    assert codes(read(text)) == ["header_repaired", "field_hidden"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -232,6 +244,26 @@ def test_a_header_that_is_no_yaml_never_loses_a_restriction(
 )
 def test_a_header_that_ends_too_early_is_noticed(text: str) -> None:
     assert codes(read(text)) == ["header_cut"]
+
+
+@pytest.mark.parametrize(
+    ("description", "found"),
+    [
+        ("|\n  Does it.\n  tools: Read", ["field_hidden"]),
+        (">\n  Does it.\n  disallowedTools: Write", ["field_hidden"]),
+        ("Does it\n  hooks:x", ["field_hidden"]),
+        ("'Does it.\n\n  Tools: Read'", ["field_hidden"]),
+        ("|\n  Does it.\n  # tools: Read", []),
+        ("|\n  Does it.\n  model: opus", []),
+        ("|\n  tools: Read\ntools: Grep", []),
+        ("d\nmetadata:\n  tools: Read", []),
+        ("d\n# disallowedTools: Write", []),
+    ],
+)
+def test_a_restriction_within_the_text_of_good_yaml_is_noticed(
+    description: str, found: list[str]
+) -> None:
+    assert codes(read(f"---\nname: a\ndescription: {description}\n---\nb\n")) == found
 
 
 def test_a_rule_or_another_header_in_the_body_belongs_to_it() -> None:

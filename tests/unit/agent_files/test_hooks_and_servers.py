@@ -111,6 +111,7 @@ def test_servers_of_every_form_are_read_and_others_left_out_alone() -> None:
         ("[github, jira]", ["github", "jira"]),
         ("{github: {}, jira: {url: 'https://j.example/mcp'}}", ["github", "jira"]),
         ("[{name: github}, jira]", ["github", "jira"]),
+        ("{github: , jira: {}, other: 'https://o.example/mcp'}", ["github", "jira"]),
     ],
 )
 def test_servers_may_be_named_in_any_form(written: str, names: list[str]) -> None:
@@ -133,10 +134,16 @@ def test_servers_may_be_named_in_any_form(written: str, names: list[str]) -> Non
         ("{name: x, headers: {A: '${B}'}}", "server_invalid"),
         ("{name: x, type: sse, url: 'https://h.example/m'}", "server_local"),
         ("[a]", "server_invalid"),
+        ("{name: x, url: 'https://h.example/m', disabled: true}", "server_restricts"),
+        ("{name: x, url: 'https://h.example/m', tools: [list]}", "server_restricts"),
         ("{name: x, url: 'https://h.example/m', headers: [a]}", "header_invalid"),
         ("{name: x, url: 'https://h.example/m', headers: {A: [b]}}", "header_invalid"),
         ("{name: x, url: 'https://h.example/m', headers: {A: }}", "header_invalid"),
         ("{name: x, url: 'https://h.example/m', headers: {'A B': '${C}'}}", "header_invalid"),
+        (
+            "{name: x, url: 'https://h.example', headers: {A: '${C}', a: '${D}'}}",
+            "header_invalid",
+        ),
         (
             "{name: x, url: 'https://h.example/m', headers: {A: '${ANTHROPIC_API_KEY}'}}",
             "header_forbidden",
@@ -188,6 +195,12 @@ def test_a_header_that_is_written_out_becomes_a_reference(value: str) -> None:
         ("http://127.0.0.1@evil.example/", Unfit.SECRET),
         ("https://h.example/" + "aB3" * 14, Unfit.SECRET),
         ("https://h.example/#token=x", Unfit.SECRET),
+        ("https://h.example/@scope/server/mcp", None),
+        ("https://u:#p@h.example/m", Unfit.SECRET),
+        ("https://u:?p@h.example/m", Unfit.SECRET),
+        ("https://u:/p@h.example/m", Unfit.SECRET),
+        ("https://h.example:/m", Unfit.INVALID),
+        ("https://h.example/#top", Unfit.INVALID),
         ("http://127.0.0.1\\@evil.example/", Unfit.INVALID),
         ("https://h.example:99999/", Unfit.INVALID),
         ("https://[::1/", Unfit.INVALID),

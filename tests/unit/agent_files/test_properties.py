@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from domain.agents.files.agent_file import KEYS, AgentFile, HeaderRef, McpServer, to_json
-from domain.agents.files.caps import MOST_BODY, MOST_DESCRIPTION, id_of, one_line, size
+from domain.agents.files.authority import scope_of
+from domain.agents.files.caps import MOST_BODY, MOST_DESCRIPTION, one_line, size
 from domain.agents.files.parse import parse_wire
 from domain.agents.files.render import render_agent_file
 from domain.agents.files.roster import render_roster
-from domain.agents.files.tool_names import matches, scope
+from domain.agents.files.tool_names import matches
 from tests.support.agent_texts import codes, read
 
 if TYPE_CHECKING:
     from domain.agents.files.parse import Parsed
 
+CALM = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+THOROUGH = settings(CALM, max_examples=4000)
 SECRET = "hunter2-PLANTED-3f9c"  # noqa: S105 - planted to be looked for
 
 _VALUES = st.one_of(
@@ -71,19 +75,29 @@ def holds(parsed: Parsed) -> None:
     hash(agent)
 
 
+@CALM
 @given(st.binary(max_size=200))
 def test_no_bytes_make_the_parser_raise(data: bytes) -> None:
     holds(read(data))
     holds(read(b"---\n" + data + b"\n---\n" + data))
 
 
+@CALM
 @given(_FILES)
-@settings(max_examples=400)
 def test_no_header_makes_the_parser_raise_or_pass_its_caps(text: str) -> None:
     holds(read(text.encode("utf-8", errors="replace")))
 
 
+@pytest.mark.slow
+@THOROUGH
+@given(_FILES)
+def test_no_header_of_very_many_makes_the_parser_raise_or_pass_its_caps(text: str) -> None:
+    holds(read(text.encode("utf-8", errors="replace")))
+
+
 _SERVER = "name: a\ndescription: d\nmcpServers: [{{name: x, url: 'https://h/m', headers: "
+
+
 _PLACES = (
     _SERVER + "{{A: {0}}}}}]",
     _SERVER + "{{A: [{0}]}}}}]",
@@ -108,6 +122,7 @@ _PLACES = (
 )  # fmt: skip
 
 
+@CALM
 @given(st.sampled_from(_PLACES), st.text("abc :'\"{}[]&*!#%@", max_size=6))
 def test_no_answer_repeats_a_secret(place: str, around: str) -> None:
     parsed = read(f"---\n{place.format(around + SECRET)}\n---\nbody\n")
@@ -117,6 +132,7 @@ def test_no_answer_repeats_a_secret(place: str, around: str) -> None:
     assert SECRET not in held or "mcp" not in place
 
 
+@CALM
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_a_denied_name_is_never_lost_beside_others(before: str, after: str) -> None:
     text = f"---\nname: a\ndescription: d: d\ndisallowedTools: Bash\n{before}\n---\n{after}\n"
@@ -144,8 +160,8 @@ _AGENTS = st.builds(
 )  # fmt: skip
 
 
+@CALM
 @given(_AGENTS)
-@settings(max_examples=200)
 def test_a_definition_reads_back_from_its_file_and_from_the_wire(agent: AgentFile) -> None:
     parsed = read(render_agent_file(agent).encode("utf-8", errors="replace"))
 
@@ -154,7 +170,7 @@ def test_a_definition_reads_back_from_its_file_and_from_the_wire(agent: AgentFil
 
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(st.sampled_from([*KEYS, "url", "body", "x"]), inner, max_size=6)
@@ -163,6 +179,7 @@ _JSON = st.recursive(
 )
 
 
+@CALM
 @given(_JSON)
 def test_nothing_on_the_wire_makes_the_client_raise(value: object) -> None:
     parsed = parse_wire(value, 1)
@@ -170,7 +187,8 @@ def test_nothing_on_the_wire_makes_the_client_raise(value: object) -> None:
     holds(parsed)
 
 
-@given(st.lists(_AGENTS, max_size=30), st.integers(0, 3000))
+@CALM
+@given(st.lists(_AGENTS, max_size=8), st.integers(0, 800))
 def test_a_roster_keeps_its_budget_and_its_order(agents: list[AgentFile], most: int) -> None:
     text = render_roster(agents, most)
 
@@ -178,6 +196,7 @@ def test_a_roster_keeps_its_budget_and_its_order(agents: list[AgentFile], most: 
     assert text == render_roster(agents[::-1], most) or len({a.id for a in agents}) < len(agents)
 
 
+@CALM
 @given(st.text("ab*", max_size=8), st.text("ab", max_size=12))
 def test_a_pattern_matches_as_its_plain_meaning_says(rule: str, name: str) -> None:
     def meaning(rest: str, text: str) -> bool:
@@ -190,6 +209,7 @@ def test_a_pattern_matches_as_its_plain_meaning_says(rule: str, name: str) -> No
     assert matches(rule, name) == meaning(rule, name)
 
 
+@CALM
 @given(
     st.none() | st.lists(st.sampled_from(["a", "b*", "*", "mcp__x__*"])),
     st.lists(st.sampled_from(["a", "bb", "mcp__x__*"])),
@@ -198,9 +218,14 @@ def test_a_pattern_matches_as_its_plain_meaning_says(rule: str, name: str) -> No
 def test_a_scope_only_narrows_what_is_offered(
     allowed: list[str] | None, denied: list[str], offered: list[str]
 ) -> None:
-    tools = scope(allowed, denied, offered).tools
+    agent = AgentFile(
+        name="x",
+        description="d",
+        tools=None if allowed is None else tuple(allowed),
+        disallowed_tools=tuple(denied),
+    )
+    tools = scope_of(agent, offered).tools
 
     assert set(tools) <= set(offered) - {"subagent", "Task"}
     assert not any(matches(rule, tool) for rule in denied for tool in tools)
     assert allowed is None or all(any(matches(r, tool) for r in allowed) for tool in tools)
-    assert id_of("x") == "x"

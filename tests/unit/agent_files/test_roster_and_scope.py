@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from domain.agents.files.agent_file import AgentFile
+from domain.agents.files.authority import Scope, scope_of
 from domain.agents.files.caps import MOST_DESCRIPTION, size
 from domain.agents.files.codes import CODES
 from domain.agents.files.roster import MOST_ROSTER, render_roster
-from domain.agents.files.tool_names import ALIASES, KNOWN, Scope, scope
+from domain.agents.files.tool_names import ALIASES, KNOWN
+from domain.agents.roles import ROLES
+from domain.tools import registry
 from tests.architecture.tree import ROOT
 
 
@@ -68,17 +72,26 @@ def test_a_scope_is_the_allow_list_less_the_deny_list_less_delegation(
 ) -> None:
     offered = (*OFFERED, "subagent", "Task", "tool_search")
 
-    assert scope(allowed, denied, offered).tools == tuple(sorted(left))
+    agent = replace(an_agent("a"), tools=allowed, disallowed_tools=denied)
+
+    assert scope_of(agent, offered).tools == tuple(sorted(left))
 
 
 def test_rules_that_meet_no_tool_are_told() -> None:
-    assert scope(("read_file", "mcp__x__*"), ("deploy", "shell"), OFFERED) == Scope(
-        ("read_file",), ("mcp__x__*",), ("deploy",)
-    )
+    named = replace(an_agent("a"), tools=("read_file", "mcp__x__*"))
+    agent = replace(named, disallowed_tools=("deploy", "shell"))
+
+    assert scope_of(agent, OFFERED) == Scope(("read_file",), ("mcp__x__*",), ("deploy",))
 
 
 def test_every_name_that_others_use_stands_for_a_tool_of_ours() -> None:
     assert set(ALIASES.values()) <= KNOWN
+
+
+def test_every_tool_of_a_role_is_known_to_agent_files() -> None:
+    of_roles = {name for role in ROLES.values() for name in role.surface}
+
+    assert of_roles.union(registry.INTRINSIC) == KNOWN
 
 
 def test_the_page_lists_every_code_with_its_level() -> None:
