@@ -12,6 +12,7 @@ import asyncpg
 from domain.errors import Kind, LegatoError, bug, refused
 from domain.events import Fact, Use, event_id
 from ledger.blobs import put_blob
+from ledger.connect import when_back
 from ledger.encode import KEY_ID, Row, row_of, same_digest
 from ledger.statement import MOST, Writing, statement, values
 
@@ -123,12 +124,14 @@ def _translated(exc: Exception, parts: Sequence[Part]) -> LegatoError:
 
 
 def _unreachable(exc: Exception, known: str) -> LegatoError:
-    return LegatoError(
+    error = LegatoError(
         "ledger_unreachable",
         f"the ledger did not answer an append, {known}",
         cause=type(exc).__name__,
         next="run `legato status`, then repeat the command: the same ids are safe to repeat",
     )
+    error.next = when_back(exc, error.next)
+    return error
 
 
 def closed_error(stream: str) -> LegatoError:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from domain.errors import LegatoError, problems
+from domain.errors import LegatoError, problems, refused
 from ledger.connections import Connections
 from ledger.together import Together
 
@@ -23,8 +23,10 @@ UNREACHABLE = (
     asyncpg.InterfaceError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
 )
-"""What is raised where the database does not answer."""
+"""What is raised where the database does not answer, or cannot do what it is asked now."""
 
 OTHER_BUILD = (
     asyncpg.UndefinedTableError,
@@ -64,6 +66,24 @@ class Ledger:
     together: Together = field(default_factory=Together)
 
 
+def when_back(exc: BaseException, otherwise: str) -> str:
+    """Say what to do about a database that cannot do what it is asked now."""
+    if isinstance(exc, asyncpg.DiskFullError):
+        return "make room on the disk of the ledger's database: what waits goes on by itself"
+    return otherwise
+
+
+def forbidden(what: str, login: str, step: str) -> LegatoError:
+    """Refuse a login that lacks a right."""
+    return refused("ledger_forbidden", f"the login {login} may not {what}", next=step)
+
+
+def no_member(login: str) -> LegatoError:
+    """Refuse a login that may not even read the ledger."""
+    step = f"run `grant ledger_append to {login}` as the ledger's owner"
+    return forbidden("use the ledger", login, step)
+
+
 @contextmanager
 def reaching() -> Generator[None]:
     """Read within this; the database's silence is raised as `ledger_unreachable`."""
@@ -74,7 +94,7 @@ def reaching() -> Generator[None]:
             "ledger_unreachable",
             "the ledger's database does not answer",
             cause=type(exc).__name__,
-            next="run `legato status`; what was accepted goes on once it is back",
+            next=when_back(exc, "run `legato status`; what was accepted goes on once it is back"),
         ) from None
 
 
@@ -110,8 +130,9 @@ def connecting() -> Generator[None]:
 async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
     """Connect; raises `ledger_unreachable` where the database does not answer.
 
-    Raises `ledger_not_migrated` where it holds no ledger, and `ledger_unsafe` where it could
-    lose what it has confirmed, naming all that is wrong. No statement takes longer than
+    Raises `ledger_not_migrated` where it holds no ledger, `ledger_forbidden` where the login
+    has no right to it, and `ledger_unsafe` where it could lose what it has confirmed, naming
+    all that is wrong. No statement takes longer than
     ANSWERING seconds, and no connection is waited for longer than CONNECTING.
     """
     with connecting():
@@ -133,6 +154,10 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
                 "the database holds no ledger of this build",
                 next="run `legato up`, which makes its tables, or start a worker",
             ) from None
+        except asyncpg.InsufficientPrivilegeError:
+            login = str(await pool.fetchval("select session_user"))
+            pool.terminate()
+            raise no_member(login) from None
         except _SILENT:
             pool.terminate()
             raise

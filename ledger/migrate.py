@@ -7,7 +7,7 @@ from importlib.resources import files
 import asyncpg
 
 from domain.errors import refused
-from ledger.connect import ANSWERING, CONNECTING, connecting
+from ledger.connect import ANSWERING, CONNECTING, connecting, no_member
 
 
 def revisions() -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def revisions() -> tuple[str, ...]:
 async def revision_of(database_url: str) -> str:
     """Read which revision a database is at, "" where it holds no ledger.
 
-    Raises `ledger_unreachable`.
+    Raises `ledger_unreachable`, and `ledger_forbidden` where the login may not read it.
     """
     with connecting():
         connection = await asyncpg.connect(
@@ -30,6 +30,8 @@ async def revision_of(database_url: str) -> str:
             found = await connection.fetchval("select version_num from schema_revision")
         except asyncpg.UndefinedTableError:
             return ""
+        except asyncpg.InsufficientPrivilegeError:
+            raise no_member(str(await connection.fetchval("select session_user"))) from None
         finally:
             await connection.close(timeout=CONNECTING)
     return str(found or "")
@@ -39,7 +41,8 @@ async def migrate(database_url: str) -> None:
     """Create or upgrade the schema `ledger`; safe to call at once from several processes.
 
     A database that is where this build wants it costs one query. Raises
-    `ledger_unreachable`, and `ledger_newer` where a later build has been here.
+    `ledger_unreachable`, `ledger_newer` where a later build has been here, and
+    `ledger_forbidden` where the login may not make the tables.
     """
     at, known = await revision_of(database_url), revisions()
     if at == known[-1]:

@@ -72,6 +72,14 @@ async def catch_up(ledger: Ledger, within: float = 0.3) -> bool:
     return True
 
 
+_RIGHTS = """do $$
+begin
+  execute format('grant create on database %I to ledger_owner, ledger_append', current_database());
+exception when undefined_object or insufficient_privilege then null;
+end $$"""
+"""What a dump leaves out: rights to the database itself."""
+
+
 async def begin_epoch(database_url: str) -> int:
     """Accept that this database is a restored one; gives the new epoch.
 
@@ -82,6 +90,7 @@ async def begin_epoch(database_url: str) -> int:
     with connecting():
         connection = await asyncpg.connect(database_url, timeout=CONNECTING)
     try:
+        await connection.execute(_RIGHTS)
         return int(await connection.fetchval("select ledger.begin_epoch()"))
     except asyncpg.PostgresError as exc:
         raise _translated(exc) from None
