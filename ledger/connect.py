@@ -138,7 +138,7 @@ async def open_ledger(database_url: str, *, most: int = 10) -> Ledger:
     with connecting():
         pool = await asyncpg.create_pool(
             database_url,
-            min_size=1,
+            min_size=0,  # the pool would log each failure to keep one open while nobody asks
             max_size=most,
             init=_begin_session,
             reset=_keep_session,

@@ -54,7 +54,7 @@ async def test_an_outage_of_the_ledger_asks_nobody_and_repeats_nothing(
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="gate-") as folder:
         async with gate_before(rig.stack.database_url, Path(folder)) as gate:
-            rig.start_worker(DATABASE_URL=gate.url)
+            worker = rig.start_worker(DATABASE_URL=gate.url)
             counter = rig.folder / "outside.txt"
             script = SCRIPT.format(counter=counter, canary=CANARY)
             run_id = await rig.launch(model=rig.script(script))
@@ -71,4 +71,5 @@ async def test_an_outage_of_the_ledger_asks_nobody_and_repeats_nothing(
     assert [c.outcome.tag for c in await rig.of(run_id, CallSettled)] == [Tag.OK, Tag.OK]
     assert len(await rig.of(run_id, ModelResponded)) == 3
     assert len(await rig.of(run_id, ModelRequested)) == 3, "no answer is paid for twice"
+    assert all(line.startswith("{") for line in worker.log.read_text().splitlines())
     await all_holds(rig)

@@ -107,7 +107,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_nothing_acknowledged_is_lost_and_what_was_in_doubt_is_found_by_its_id(
-    home: Path,
+    home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stack = await bring_up(home)
     await migrate(stack.database_url)
@@ -129,6 +129,7 @@ async def test_nothing_acknowledged_is_lost_and_what_was_in_doubt_is_found_by_it
     assert set(there.values()) == {1}
     assert set(told.refused) == {"ledger_unreachable"}
     assert report.ok, report.problems
+    assert [one.getMessage() for one in caplog.records if one.name.startswith("asyncpg")] == []
     sys.stdout.write(
         f"{killed} processes killed; first append after {told.back - moment:.2f} s; "
         f"{len(there)} events acknowledged, 0 lost, {told.found} in doubt found by their ids, "
