@@ -2,10 +2,10 @@
 
 from ledger.migrations.run_sql import run_sql
 
-revision = "0011_revision"
-down_revision = "0010_open"
+revision = "0012_revision"
+down_revision = "0011_budget_rows"
 
 
 def upgrade() -> None:
     """Run the file."""
-    run_sql("0011_revision.sql")
+    run_sql("0012_revision.sql")
