@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from activities.tools.contents import open_regular
-from domain.agents.imported.step_file import MOST_BYTES, StepFile, read_steps
+from domain.agents.imported.step_file import MOST_BYTES, StepFile, read_bytes
 from domain.errors import LegatoError
 
 
@@ -22,11 +22,10 @@ def read_step_file(path: str) -> tuple[StepFile | None, str]:
                 data = _whole(opened)
         finally:
             os.close(folder)
-        text = data.decode("utf-8")
-    except (OSError, UnicodeDecodeError, LegatoError) as exc:
+    except (OSError, ValueError, LegatoError) as exc:  # ValueError: a NUL in its path
         why = exc.code if isinstance(exc, LegatoError) else type(exc).__name__
-        return None, f"it cannot be read as UTF-8 text: {why}"
-    return read_steps(text), ""
+        return None, f"it cannot be read: {why}"
+    return read_bytes(data), ""
 
 
 def _whole(opened: int) -> bytes:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from domain.agents.imported.loss import Became, FieldReport
+from domain.agents.imported.step_file import read_bytes
 from domain.agents.imported.upgrade import upgraded
 from domain.errors import LegatoError, problems, refused
 from legato.drafts import Dialect, dialect_of, drafts_of, files_below, text_of, unique
-from legato.plan_steps import file_in, read_text
+from legato.plan_steps import file_in, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +120,7 @@ def _drafts(path: Path, kind: str, form: str, files: Sequence[Path], to: Path | 
 
 
 def _steps(source: Path, to: Path | None) -> Import:
-    made = upgraded(read_text(source))
+    made = upgraded(read_bytes(read_file(source)))
     target = to or source.with_name(f"{source.stem}.legato.json")
     parts = tuple(Brought(one.name, one.step is not None, one.rows) for one in made.steps)
     wrong = any(row.became is Became.REFUSED for row in made.file.rows) and not parts

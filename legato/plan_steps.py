@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from domain.agents.imported.apply_step import authority_rows
 from domain.agents.imported.loss import problems_of
 from domain.agents.imported.step_config import Asked, translate
-from domain.agents.imported.step_file import MOST_BYTES, StepFile, find_entry, read_steps
+from domain.agents.imported.step_file import MOST_BYTES, find_entry, read_bytes
 from domain.agents.roles import ROLES
 from domain.errors import LegatoError, problems, refused
 from legato.paths import absolute
@@ -38,22 +37,18 @@ def named_step(text: str) -> tuple[str, str]:
     return str((file_in(place) if place.is_dir() else None) or place), step
 
 
-def read_file(path: str) -> StepFile:
-    """Read a file of saved steps; raises `step_file_unreadable`."""
-    return read_steps(read_text(Path(path)))
+def read_file(path: Path) -> bytes:
+    """Read a regular file, as far as it can be one of saved steps.
 
-
-def read_text(path: Path) -> str:
-    """Read a regular file whole; raises `step_file_unreadable`."""
-    cause = ""
+    Raises `step_file_unreadable`.
+    """
+    cause = "it is no file" if path.exists() else "there is nothing at this path"
     try:
-        if not path.is_file():
-            cause = "it is no file" if path.exists() else "there is nothing at this path"
-        else:
+        if path.is_file():
             with path.open("rb") as file:
-                return file.read(MOST_BYTES + 1).decode("utf-8")
-    except (OSError, ValueError) as exc:
-        cause = os.strerror(exc.errno) if isinstance(exc, OSError) and exc.errno else "no UTF-8"
+                return file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in its path
+        cause = exc.strerror if isinstance(exc, OSError) and exc.strerror else type(exc).__name__
     raise refused(
         "step_file_unreadable",
         f"{path} cannot be read",
@@ -73,7 +68,7 @@ def with_saved(request: AgentRequest) -> AgentRequest:
         return request
     if not role.takes_steps:
         raise _cannot([f"step_not_of_role: {role.name} is not launched from a saved step"])
-    file = read_file(request.step_file)
+    file = read_bytes(read_file(Path(request.step_file)))
     entry, rows = find_entry(file, request.step)
     found = problems_of(rows)
     step = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from domain.agents.imported.step_file import read_steps
 from domain.agents.imported.upgrade import upgraded
 from domain.events import CallSettled, ModelRequested, RunDefined, RunRefused
 from domain.tools.results import Tag
@@ -38,7 +39,7 @@ async def test_an_old_step_and_its_upgrade_are_one_agent_that_does_what_its_prof
     saved = json.dumps([{"id": "one", "agent_configs": OLD}])
     old, new = served.workspace / "step_config.json", served.workspace / "new.json"
     old.write_text(saved)
-    new.write_text(upgraded(saved).text)
+    new.write_text(upgraded(read_steps(saved)).text)
 
     runs: list[str] = []
     for file in (old, new):

@@ -6,7 +6,13 @@ import json
 
 import pytest
 
-from domain.agents.imported.step_file import MOST_BYTES, MOST_STEPS, find_entry, read_steps
+from domain.agents.imported.step_file import (
+    MOST_BYTES,
+    MOST_STEPS,
+    find_entry,
+    read_bytes,
+    read_steps,
+)
 from tests.support.saved_steps import a_file, real_file, refused_codes
 
 
@@ -115,3 +121,9 @@ def test_an_id_that_is_no_plain_name_is_not_repeated_in_a_report() -> None:
 
     assert file.names == ("a",)
     assert [entry.name for entry in file.entries] == ["step 1", "a"]
+
+
+def test_bytes_that_are_no_text_or_too_many_are_told_apart() -> None:
+    assert refused_codes(read_bytes(b"\xff\xfe")) == {"not_text"}
+    assert refused_codes(read_bytes(b" " * MOST_BYTES + "\u00e9".encode())) == {"file_too_large"}
+    assert read_bytes(a_file(one={}).encode()).names == ("one",)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from domain.agents.definition import Skill, fingerprint
+from domain.agents.imported.step_file import read_steps
 from domain.agents.imported.upgrade import upgraded
 from domain.agents.profile import Profile
 from domain.agents.surfaces import ASK_STORES, STORES
@@ -52,7 +53,7 @@ def test_every_step_of_a_real_file_launches_as_a_writer(name: str) -> None:
 
 @pytest.mark.parametrize("name", AGENTIC)
 def test_an_upgraded_step_is_the_same_agent(name: str) -> None:
-    new = upgraded(real_file()).text
+    new = upgraded(read_steps(real_file())).text
 
     old_one, new_one = launched(real_file(), name, MCP), launched(new, name, MCP)
 
@@ -182,7 +183,7 @@ def test_skills_are_those_of_the_workspace_by_name() -> None:
     made = built(
         a_request("plan-step", step_file="/x"),
         skills=(skill, Skill(name="other", description="d", text="t")),
-        steps=upgraded(text).file,
+        steps=upgraded(read_steps(text)).file,
     )
     assert made.definition.skills == (skill,)
     assert [row.code for row in made.step if row.narrows == ("skills",)] == ["skill_not_here"]
@@ -190,7 +191,9 @@ def test_skills_are_those_of_the_workspace_by_name() -> None:
 
 def test_a_saved_program_is_not_launched_as_an_agent() -> None:
     assert codes(launch_refusals(real_file(), "scripted")) == {"step_scripted"}
-    assert codes(launch_refusals(upgraded(real_file()).text, "scripted")) == {"step_scripted"}
+    assert codes(launch_refusals(upgraded(read_steps(real_file())).text, "scripted")) == {
+        "step_scripted"
+    }
 
 
 def test_only_the_role_of_plan_steps_takes_one() -> None:

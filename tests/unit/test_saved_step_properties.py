@@ -104,7 +104,7 @@ def test_no_text_is_too_odd_to_be_read(text: str) -> None:
 @given(VALUES)
 def test_no_json_is_too_odd_to_be_upgraded(value: object) -> None:
     for text in (json.dumps(value), json.dumps({"steps": value}), json.dumps([value])):
-        new = upgraded(text)
+        new = upgraded(read_steps(text))
         assert read_steps(new.text).rows == ()
 
 
@@ -172,7 +172,7 @@ def test_a_store_is_widened_only_where_the_report_says_so(config: dict[str, obje
 @given(CONFIGS)
 def test_an_upgraded_step_is_always_the_same_agent(config: dict[str, object]) -> None:
     text = json.dumps([{"id": "one", "agent_configs": config}])
-    old, new = build(text), build(upgraded(text).text)
+    old, new = build(text), build(upgraded(read_steps(text)).text)
 
     if isinstance(old, LegatoError):
         assert isinstance(new, LegatoError)

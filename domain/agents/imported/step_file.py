@@ -76,10 +76,20 @@ def find_entry(file: StepFile, wanted: str) -> tuple[Entry | None, tuple[FieldRe
     return None, (*whole, row)
 
 
+def read_bytes(data: bytes) -> StepFile:
+    """Read a file's bytes, of which more than `MOST_BYTES` need not be there."""
+    if len(data) > MOST_BYTES:
+        return _too_large()
+    try:
+        return read_steps(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return _none("not_text", "it is no UTF-8 text", "save it as UTF-8")
+
+
 def read_steps(text: str) -> StepFile:
     """Read a file's text; whatever is wrong is a row, with no value of the file in it."""
     if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
-        return _none("file_too_large", f"it is larger than {MOST_BYTES // 1024} KiB")
+        return _too_large()
     twice: list[str] = []
     try:
         root = _cleaned(_loaded(text.removeprefix("\ufeff"), twice))
@@ -92,6 +102,10 @@ def read_steps(text: str) -> StepFile:
         says = f"{len(twice)} keys stand twice in one object, and no one can tell which counts"
         return _none("key_repeated", says, "keep one of each")
     return _of(root)
+
+
+def _too_large() -> StepFile:
+    return _none("file_too_large", f"it is larger than {MOST_BYTES // 1024} KiB")
 
 
 def _loaded(text: str, twice: list[str]) -> object:

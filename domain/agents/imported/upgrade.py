@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from domain.agents.imported.loss import FieldReport
 from domain.agents.imported.plan_step import MARK, VERSION, PlanStep, saved
 from domain.agents.imported.step_config import Asked, translate
-from domain.agents.imported.step_file import Entry, StepFile, find_entry, read_steps
+from domain.agents.imported.step_file import Entry, StepFile, find_entry
 from domain.agents.profile import Profile
 
 
@@ -40,9 +40,8 @@ class Upgrade:
         return json.dumps({MARK: VERSION, "steps": steps}, indent=2, ensure_ascii=False) + "\n"
 
 
-def upgraded(text: str, default: Profile = Profile.WRITER) -> Upgrade:
+def upgraded(file: StepFile, default: Profile = Profile.WRITER) -> Upgrade:
     """Upgrade a file of any form; `default` is the profile of a step that stores none."""
-    file = read_steps(text)
     first: dict[str, Entry] = {}
     unclear: set[str] = set()
     for entry in file.entries:
