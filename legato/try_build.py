@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from legato.settings import Settings
 
 MOST = 100
-"""Runs that are replayed, the youngest first."""
+"""Runs that are replayed, those that moved last first."""
 
 LIMIT = 15.0
 """Seconds for all of them; the one that is being replayed then still ends."""
@@ -70,9 +70,9 @@ async def try_replays(
 ) -> Found:
     """Replay the present histories of a home's open runs, as far as there is time."""
     streams = await list_streams(ledger, "run", only_open=True, limit=_OPEN)
-    youngest = [one.removeprefix("run/") for one in streams]
-    of_home = frozenset((await queues_of(ledger, youngest)).get(queue, ()))
-    runs = [one for one in youngest if one in of_home]
+    latest = [one.removeprefix("run/") for one in streams]
+    of_home = frozenset((await queues_of(ledger, latest)).get(queue, ()))
+    runs = [one for one in latest if one in of_home]
     problems: dict[str, str] = {}
     until, tried, replayed = time.monotonic() + limit, 0, 0
     for run_id in runs[:most]:

@@ -15,8 +15,8 @@ from domain.tools.results import Tag
 from legato.drained import is_worked_for
 from legato.pollers import workers_of as serving
 from legato.try_build import try_replays
-from tests.support.rig import ROOT, Rig, rig_of
-from tests.support.stack import call_program, clean_environment
+from tests.support.rig import Rig, rig_of
+from tests.support.stack import call_inside, clean_environment
 from tests.support.trust import all_holds
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def legato(rig: Rig, *arguments: str) -> Result:
         "DATABASE_URL": rig.stack.database_url,
         "LEGATO_HOST": rig.host,
     }
-    return await asyncio.to_thread(call_program, variables, "--json", *arguments, cwd=ROOT)
+    return await asyncio.to_thread(call_inside, variables, "--json", *arguments)
 
 
 async def workers_of(rig: Rig, run_id: str) -> set[int]:
@@ -194,8 +194,10 @@ async def test_a_drained_home_ends_what_is_under_way_and_goes_on_with_up(rig: Ri
     assert (await rig.run(asking)).ended is None
     assert (await legato(rig, "status")).json["drained"] == drained.json["drained"]
     queue = f"home/{rig.host}"
-    found = await try_replays(rig.client, rig.ledger, queue, limit=LONG, most=2)
-    assert (found.problems, found.replayed, found.left) == ({}, 1, (asking,))
+    found = await try_replays(rig.client, rig.ledger, queue, limit=LONG)
+    assert (found.problems, found.replayed, found.left) == ({}, 2, ())
+    none = await try_replays(rig.client, rig.ledger, queue, most=0)
+    assert (none.replayed, set(none.left)) == (0, {asking, working, meanwhile})
 
     rig.start_worker()  # a worker that is started anew does not work either
     up = await legato(rig, "up")
