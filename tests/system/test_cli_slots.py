@@ -55,7 +55,8 @@ def test_requests_that_coalesce_are_one_run_with_both_messages(stack: LiveStack)
     holder = held(stack, "coalesced")
     model = stack.script("coalesced-next", text("done"))
     first, second = (
-        ask(stack, "coalesced", model, "coalesce", message) for message in ("this", "that")
+        ask(stack, "coalesced", model, "coalesce", message)
+        for message in ("the attic first", "the cellar too")
     )
 
     assert [one.json["decision"] for one in (first, second)] == ["coalesced", "coalesced"]
@@ -66,7 +67,7 @@ def test_requests_that_coalesce_are_one_run_with_both_messages(stack: LiveStack)
     ran = shown(stack, first.json["run_id"])
     assert ran["request_ids"] == [first.json["request"], second.json["request"]]
     sent = stack.inside("--json", "show", first.json["run_id"], "--request", "1").out
-    assert sent.index("this") < sent.index("that")
+    assert 0 < sent.index("the attic first") < sent.index("the cellar too")
 
 
 def test_a_run_that_supersedes_has_the_holder_stopped_and_comes_before_the_line(
