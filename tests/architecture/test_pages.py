@@ -144,7 +144,25 @@ def test_the_tree_on_the_page_is_the_tree() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("name", ["architecture.md", "ledger.md", "decisions.md", "layout.md"])
+def test_every_criterion_of_construction_names_a_test_that_there_is() -> None:
+    """Fifteen criteria, each with its proofs; only the one about providers has none."""
+    criteria = list(rows(between(page("construction.md"), "must prove\n", "\x00")))[2:]
+    missing, bare = list[str](), list[str]()
+    for number, _, proofs in criteria:
+        named = [one for one in NAMED.findall(proofs) if one.startswith("tests/")]
+        bare += [] if named else [number]
+        for file, _, test in (one.partition("::") for one in named):
+            text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else ""
+            missing += [] if text and f"def {test}" in text else [f"{file}::{test}"]
+
+    assert [cells[0] for cells in criteria] == [str(n) for n in range(1, 16)]
+    assert missing == []
+    assert bare == ["14"]
+
+
+@pytest.mark.parametrize(
+    "name", ["architecture.md", "construction.md", "ledger.md", "decisions.md", "layout.md"]
+)
 def test_a_page_names_no_file_that_is_gone(name: str) -> None:
     """A path in back quotes that begins with one of our folders leads somewhere."""
     tops = ("domain/", "ledger/", "workflows/", "activities/", "workers/", "legato/", "tests/")
