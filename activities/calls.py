@@ -165,7 +165,7 @@ async def run_read(world: World, record: Record, asked: Asked) -> Outcome:
     known = _intrinsic(record, view_of(world, record), resolved)
     if known is not None:
         return known
-    tool = world.tools[resolved.name]
+    tool = world.tool_of(resolved.spec)
     limit = min(READ_LIMIT, resolved.spec.timeout)
     context = tool_context(world, record, asked, limit)
     came = await execute(tool, resolved.arguments, context, asked.stop)

@@ -199,7 +199,7 @@ async def _act(world: World, record: Record, asked: Asked) -> None:
     resolved = asked.resolved
     if isinstance(resolved, Outcome) or not await intend(world, record, asked, uuid.uuid4().hex):
         return
-    tool = world.tools[resolved.name]
+    tool = world.tool_of(resolved.spec)
     context = tool_context(world, record, asked, resolved.spec.timeout)
     await asyncio.to_thread(Path(context.call_folder).mkdir, parents=True, exist_ok=True)
     came = await execute(
@@ -238,7 +238,7 @@ async def _look(world: World, record: Record, asked: Asked) -> None:
     if record.run.halted:
         asked.stop.set()
     context = tool_context(world, record, asked, resolved.spec.timeout)
-    came = await probe(world.tools[resolved.name], resolved.arguments, context, asked.stop)
+    came = await probe(world.tool_of(resolved.spec), resolved.arguments, context, asked.stop)
     if isinstance(came, Absent):
         if record.run.halted:
             text = "The run was ended before this call took effect."

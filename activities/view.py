@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def view_of(world: World, record: Record) -> EffectiveView:
     """Derive the run's view, the same function for offering and for executing.
 
-    A record keeps it: registry and definition stay while it lives, the policy may not.
+    A record keeps it: registry and definition stay while it lives, the policy may not. A tool
+    of a server belongs to the definition and is bound by it; what is wrong with its server
+    shows in the call.
     """
     definition = definition_of(record)
     defined = record.run.defined
@@ -26,5 +28,8 @@ def view_of(world: World, record: Record) -> EffectiveView:
         attended=defined is not None and defined.runtime.attended,
     )
     if record.view is None or record.view[0] != policy:
-        record.view = policy, effective(bindings_of(world.registry.specs), definition, policy)
+        bindings = bindings_of(world.registry.specs)
+        own = (tool.spec() for tool in definition.tools if tool.remote)
+        bindings |= {spec.name: spec.binding for spec in own}
+        record.view = policy, effective(bindings, definition, policy)
     return record.view[1]

@@ -13,6 +13,7 @@ from domain.budget_events import BudgetRaised, BudgetSpent, BudgetWarned
 from domain.codec import Json, canonical
 from domain.errors import Kind, LegatoError, bug
 from domain.event import AtCall, AtRequest, AtStep, Event, Use
+from domain.mcp.snapshot import McpAccepted
 from domain.runs.conversation import CallRequest, Native, Text, Usage
 from domain.runs.inputs import How, Question
 from domain.runs.sequence import Item
@@ -379,6 +380,7 @@ Fact: TypeAlias = (
     | TurnCompleted
     | ItemCompleted
     | RunEnded
+    | McpAccepted
     | RunStuck
     | RunHealed
     | RunReconciled
@@ -460,6 +462,7 @@ __all__ = [  # those that stand in other modules; the union is whole here
     "Decision",
     "Entry",
     "Event",
+    "McpAccepted",
     "OnCollision",
     "RunAccepted",
     "RunHealed",

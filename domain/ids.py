@@ -59,6 +59,11 @@ def slot_stream(slot: str) -> str:
     return f"slot/{slot}"
 
 
+def mcp_stream(server: str) -> str:
+    """Name the stream that says what was accepted of an MCP server's tools."""
+    return f"mcp/{server}"
+
+
 def slug(text: str, *, limit: int = 40) -> str:
     """Reduce a name to lower-case letters, digits and dashes; never empty."""
     words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -31,6 +31,7 @@ FROM = """from ledger.event e
 _STREAM = f"select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2 order by e.version"
 _TAKEN = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.type = 'slot.taken'
   order by e.version desc limit 1"""
+_LAST = f"select {COLUMNS} {FROM} where e.stream_id = $1 order by e.version desc limit 1"
 _BOTH = f"""select {COLUMNS} {FROM} where e.stream_id = $1 and e.version > $2
   union all select {COLUMNS} {FROM} where e.stream_id = $3 and e.version > $4
   order by stream_id, version"""
@@ -105,6 +106,12 @@ def stored_of(row: asyncpg.Record) -> Stored:
 async def read_stream(ledger: Ledger, stream: str, after: int = 0) -> list[Stored]:
     """Read a stream's events with a version above `after`, in order."""
     return [stored_of(row) for row in await ledger.pool.fetch(_STREAM, stream, after)]
+
+
+async def read_last(ledger: Ledger, stream: str) -> Stored | None:
+    """Read a stream's last event, None where there is none."""
+    row = await ledger.pool.fetchrow(_LAST, stream)
+    return None if row is None else stored_of(row)
 
 
 async def read_both(

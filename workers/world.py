@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
+from activities.mcp.servers import Servers
 from activities.models.pipeline import pipeline_model
 from activities.models.select import model_problem, models
 from activities.tools.files import FILE_TOOLS
@@ -20,6 +22,7 @@ from activities.world import World
 from domain.runs.model_name import model_key, parse_model
 from domain.tools.registry import build_registry
 from legato.kill_points import kill_points
+from legato.mcp_servers import read_file
 from legato.settings import child_environment, secret
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ def build_world(settings: Settings, ledger: Ledger, confinement: Level) -> World
     Raises `registry_invalid` or `plugin_invalid` with all problems.
     """
     tools = all_tools()
+    if read_file(settings.home).servers:
+        importlib.import_module("activities.mcp.run")  # takes seconds: better now than in a call
     lookup = models(secret)
 
     def model(name: str, pipeline: str) -> Model:
@@ -75,4 +80,5 @@ def build_world(settings: Settings, ledger: Ledger, confinement: Level) -> World
         kill=kill_points(settings.kill_points, settings.home / "kill_points"),
         model_key=key,
         paces=settings.paces,
+        servers=Servers(lambda: read_file(settings.home), secret),
     )

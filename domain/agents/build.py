@@ -19,13 +19,16 @@ from domain.agents.refusals import (
     tool_problems,
 )
 from domain.agents.roles import ROLES
+from domain.agents.servers import server_problems, with_servers
 from domain.errors import problems
+from domain.mcp.bring import asks_for
 from domain.runs.sequence import Item
 from domain.tools.mentions import mentioned
 
 if TYPE_CHECKING:
     from domain.agents.request import AgentRequest, Sources
     from domain.agents.role import Role
+    from domain.tools.registry import ToolSpec
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,19 @@ def build_definition(request: AgentRequest, sources: Sources) -> Built:
                 *request_problems(request, sources),
             ]
         )
+    brought = with_servers(request, sources)
+    sources = brought.sources
     applied = with_step(role, request, sources)
     request = applied.request
     definition = _definition(role, request, sources)
     items = request.items or role.items(request)
     found = [
+        *brought.problems,
         *applied.problems,
         *request_problems(request, sources),
         *role_problems(role, request, sources),
         *tool_problems(role, request, definition, sources),
+        *server_problems(role, request, definition.profile, sources),
         *skill_problems(role, request, sources),
         *sequence_problems(role, request, items),
         *promise_problems(role, request, definition, sources),
@@ -90,9 +97,7 @@ def _definition(role: Role, request: AgentRequest, sources: Sources) -> AgentDef
     tools = [
         defined_tool(spec)
         for name, spec in sorted(sources.registry.specs.items())
-        if name in surface
-        and may_have(profile, spec.writes)
-        and (request.tools is None or name in request.tools)
+        if name in surface and may_have(profile, spec.writes) and _is_asked_for(request, spec)
     ]
     skills = sorted(skills_of(role, request, sources), key=lambda skill: skill.name)
     held = {tool.name for tool in tools}
@@ -103,6 +108,14 @@ def _definition(role: Role, request: AgentRequest, sources: Sources) -> AgentDef
         profile=profile,
         pinned=tuple(sorted(held.intersection(role.pinned))),
     )
+
+
+def _is_asked_for(request: AgentRequest, spec: ToolSpec) -> bool:
+    """Tell whether a request lets a tool in: one of a server only where it is asked for."""
+    named = spec.name in (request.tools or ())
+    if spec.remote:
+        return named or asks_for(request.mcp, spec)
+    return named or request.tools is None
 
 
 def _runtime(role: Role, request: AgentRequest) -> RuntimeConfig:

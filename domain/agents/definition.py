@@ -20,7 +20,10 @@ class Skill(Frozen):
 
 
 class DefinedTool(Frozen):
-    """A tool as it stands in a definition: the contract that was current at build time."""
+    """A tool as it stands in a definition: the contract that was current at build time.
+
+    `remote` and `accepted` are those of the contract, "" for tools that no server has.
+    """
 
     name: str
     description: str
@@ -31,6 +34,8 @@ class DefinedTool(Frozen):
     writes: Writes
     resource: str
     needs: tuple[str, ...] = ()
+    remote: str = ""
+    accepted: str = ""
 
     def spec(self) -> ToolSpec:
         """Give the contract back in the registry's form."""
@@ -44,6 +49,8 @@ class DefinedTool(Frozen):
             self.resource,
             self.source,
             self.needs,
+            self.remote,
+            self.accepted,
         )
 
 
@@ -102,6 +109,8 @@ def defined_tool(spec: ToolSpec) -> DefinedTool:
         writes=spec.writes,
         resource=spec.resource,
         needs=spec.needs,
+        remote=spec.remote,
+        accepted=spec.accepted,
     )
 
 
@@ -110,6 +119,7 @@ def fingerprint(definition: AgentDefinition) -> str:
     skills = [[s.name, digest([s.description, s.text])] for s in definition.skills]
     tools = [
         [t.name, t.description, t.argument_schema, t.timeout, t.source, t.effect.value]
+        + ([t.remote, t.accepted] if t.remote else [])
         for t in definition.tools
     ]
     identity = {

@@ -9,6 +9,7 @@ from pydantic import Field
 from domain.agents.definition import MOST_WAIT, Skill
 from domain.agents.imported.step_file import StepFile
 from domain.agents.profile import Profile
+from domain.mcp.bring import ServerSource
 from domain.runs.budget import Budget
 from domain.runs.conversation import Frozen
 from domain.runs.sequence import Item
@@ -24,7 +25,8 @@ class AgentRequest(Frozen):
     the workspace to the role's own. `model` is a name that `docs/models.md` lists; a role without
     a model leaves it "". `max_wait` is how many seconds a step may wait for its capacity.
     `step_file` is the absolute path of a file of saved plan steps, "" for none, and `step` the id
-    of the one that the agent is built from, "" for the only one.
+    of the one that the agent is built from, "" for the only one. `mcp` names MCP servers whose
+    tools it has beside those, each `SERVER` or, for one tool only, `SERVER/TOOL`.
     """
 
     role: str
@@ -48,6 +50,7 @@ class AgentRequest(Frozen):
     max_wait: float = Field(default=MOST_WAIT, ge=0)
     step_file: str = ""
     step: str = ""
+    mcp: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Sources:
     the model's name cannot be used, "" where it can; `confinement` is the level of the
     machine that the run works on, "" where the build does not ask. `steps` is the file of
     saved plan steps that the request names, None where it names none or `steps_problem` tells
-    why it could not be read.
+    why it could not be read. `servers` are the MCP servers that the request may have tools of.
     """
 
     registry: Registry
@@ -70,3 +73,4 @@ class Sources:
     confinement: str = ""
     steps: StepFile | None = None
     steps_problem: str = ""
+    servers: tuple[ServerSource, ...] = ()

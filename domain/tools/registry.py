@@ -62,6 +62,8 @@ class ToolSpec:
     resource: str = "workspace"
     source: str = "built-in"
     needs: tuple[str, ...] = ()
+    remote: str = ""
+    accepted: str = ""
 
     @property
     def input_schema(self) -> dict[str, Json]:
@@ -70,8 +72,9 @@ class ToolSpec:
 
     @property
     def binding(self) -> str:
-        """The digest of what an executor was bound to: name and schema."""
-        return digest([self.name, self.schema])
+        """The digest of what an executor was bound to: name and schema, and what was accepted."""
+        bound = [self.name, self.schema]
+        return digest([*bound, self.source, self.remote, self.accepted] if self.remote else bound)
 
 
 def tool_spec(  # noqa: PLR0913 - the contract's own fields

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "review-fix": ("review_fix", "Review and repair your repository on a branch of its own"),
     "demo": ("demo", "Review+Fix on a small repository, its worker killed twice"),
     "import": ("importing", "Bring saved steps and agents of other programs over"),
+    "mcp": ("mcp", "The MCP servers declared here, and what was accepted of their tools"),
     "roles": ("roles", "The agents that there are"),
     "agents": ("agents", "List, show and check agent files"),
     "workspace": ("workspace", "Trust a project's own agent files, or no longer"),

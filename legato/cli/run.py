@@ -36,6 +36,7 @@ STEP_HELP = (
     "be the workflow's folder, #STEP may be left out where there is one. AGENT may be left out."
 )
 ITEMS_HELP = "A YAML or JSON list of items that it works through, in place of a message."
+MCP_HELP = "An MCP server whose accepted tools it has too, or one tool of it."
 SKILL_HELP = "A skill from the workspace's .legato/skills, beside the agent's own."
 
 
@@ -52,6 +53,7 @@ class RunOptions(Limits):
     checks: tuple[str, ...]
     fixers: tuple[str, ...]
     skills: tuple[str, ...]
+    mcp: tuple[str, ...]
     step_config: str
     slot: str
     on_collision: str
@@ -72,6 +74,7 @@ class RunOptions(Limits):
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="A command that must pass.")
 @click.option("--fixer", "fixers", multiple=True, metavar="CMD", help="A command that repairs.")
 @click.option("--skill", "skills", multiple=True, metavar="NAME", help=SKILL_HELP)
+@click.option("--mcp", multiple=True, metavar="SERVER[/TOOL]", help=MCP_HELP)
 @click.option("--step-config", default="", metavar="FILE#STEP", help=STEP_HELP)
 @limit_options
 @click.option("--slot", default="", metavar="NAME", help=SLOT_HELP)
@@ -106,6 +109,7 @@ def run_command(call: Call, **given: Unpack[RunOptions]) -> int:
         checks=given["checks"],
         fixers=given["fixers"],
         skills=given["skills"] or None,
+        mcp=given["mcp"],
         attended=not given["unattended"],
         budget=budget_of(given),
         max_tokens=given["max_output_tokens"],
