@@ -287,3 +287,11 @@ def test_a_model_and_its_first_fallback_are_kept() -> None:
     assert (found.step.model, found.step.fallback) == ("openrouter:vendor/model", "openai:gpt-9")
     assert row_of(found.rows, "execution_llm.fallbacks").code == "fallback_cut"
     assert "sk-planted" not in repr(found)
+
+
+def test_a_title_is_kept_where_it_is_one() -> None:
+    good, bad = translated({}, title="Fetch"), translated({}, title=5)
+
+    assert good.step is not None
+    assert good.step.title == "Fetch"
+    assert row_of(bad.rows, "title").became == "dropped"

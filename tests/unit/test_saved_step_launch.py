@@ -11,7 +11,7 @@ from domain.agents.imported.step_file import read_steps
 from domain.agents.imported.upgrade import upgraded
 from domain.agents.profile import Profile
 from domain.agents.surfaces import ASK_STORES, STORES
-from domain.runs.budget import Budget
+from domain.runs.budget import Budget, Limits
 from domain.tools.registry import Writes
 from tests.support.agents import (
     LASTING,
@@ -162,6 +162,8 @@ def test_the_smaller_limit_counts() -> None:
     assert launched(text).runtime.budget.steps == 40
     assert launched(text, budget=Budget(steps=7)).runtime.budget.steps == 7
     assert launched(text, budget=Budget(steps=70)).runtime.budget.steps == 40
+    soft = launched(text, budget=Budget(soft=Limits(steps=50))).runtime.budget
+    assert (soft.steps, soft.soft.steps) == (40, None)
 
 
 def test_the_calls_model_counts_before_the_steps() -> None:

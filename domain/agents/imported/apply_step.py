@@ -21,6 +21,7 @@ from domain.agents.surfaces import STORES
 
 if TYPE_CHECKING:
     from domain.agents.imported.step_file import StepFile
+    from domain.runs.budget import Budget
 
 _MCP = "mcp:"
 
@@ -90,8 +91,6 @@ def _applied(launch: _Launch, rows: tuple[FieldReport, ...]) -> Applied:
     tools, lost = _tools(launch)
     skills, unknown = _skills(launch)
     found = (*authority_rows(request.profile, step), *lost, *unknown, *_ambiguous(launch))
-    limits = [n for n in (request.budget.steps, step.max_steps) if n is not None]
-    budget = request.budget.model_copy(update={"steps": min(limits, default=None)})
     filled = request.model_copy(
         update={
             "profile": request.profile if step.profile is None else launch.profile,
@@ -99,11 +98,20 @@ def _applied(launch: _Launch, rows: tuple[FieldReport, ...]) -> Applied:
             "skills": skills,
             "model": request.model or step.model,
             "fallback": request.fallback or ("" if request.model else step.fallback),
-            "budget": budget,
+            "budget": _limited(request.budget, step.max_steps),
         }
     )
     rows = (*_modelled(request, step, rows), *found)
     return Applied(filled, rows, tuple(problems_of(found)))
+
+
+def _limited(budget: Budget, most: int | None) -> Budget:
+    """Lower the limit of steps to the saved one; a soft limit above it goes to its usual share."""
+    if most is None or (budget.steps is not None and budget.steps <= most):
+        return budget
+    above = budget.soft.steps is not None and budget.soft.steps > most
+    soft = budget.soft.model_copy(update={"steps": None}) if above else budget.soft
+    return budget.model_copy(update={"steps": most, "soft": soft})
 
 
 def authority_rows(asked: Profile | None, step: PlanStep) -> tuple[FieldReport, ...]:

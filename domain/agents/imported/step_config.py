@@ -103,7 +103,9 @@ def _config(entry: Entry) -> tuple[dict[str, Json], _Draft]:
     if isinstance(title, str):
         draft.fields["title"] = title
     for name, value in entry.fields.items():
-        if name in {"id", "title"}:
+        if name == "title" and not isinstance(value, str):
+            draft.rows.append(_dropped(name, value, "without_effect", "it is no text"))
+        elif name in {"id", "title"}:
             draft.rows.append(_kept(name, value))
         elif name not in {CONFIG, "profile"}:
             draft.rows.append(_misplaced(name, value))
