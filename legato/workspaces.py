@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from domain.agents.roles import ROLES
+from domain.agents.store_folders import CONTEXT, KNOWLEDGEBASE
 from domain.errors import LegatoError, problems, refused
 from domain.ids import workspace_slug
 from legato.detection import Found, detect
@@ -36,7 +37,7 @@ class Workspace:
     """A workspace as a launch needs it.
 
     `folder` is its real, absolute path, `stores` the folder in LEGATO_HOME that holds its
-    databases. `checks` prove that work is done, `fixers` mend style. `environment` names
+    stores. `checks` prove that work is done, `fixers` mend style. `environment` names
     the variables that its commands are given, `network` lets them reach beyond a loopback
     of their own. `why` says where each check came from, and each fixer where style is wanted.
     """
@@ -89,7 +90,7 @@ def open_workspace(settings: Settings, path: str | Path, wanted: Wanted) -> Work
     if not checks and wanted.required:
         raise _no_checks(folder, found)
     stores = settings.home / "stores" / workspace_slug(str(folder))
-    make_private(stores)
+    make_private(stores / KNOWLEDGEBASE / CONTEXT)
     return Workspace(
         folder=folder,
         stores=stores,

@@ -15,6 +15,7 @@ from activities.tools.search import DEFAULT_MATCHES, MOST_MATCHES, search_files
 from activities.tools.stores import Store
 from activities.tools.writing import probe_write
 from domain.agents.profile import require_writer
+from domain.agents.store_folders import CONTEXT, KNOWLEDGEBASE, NOTES
 from domain.errors import refused
 from domain.ports import Executed, Tool
 from domain.tools.registry import Effect, ToolSpec, Writes, tool_spec
@@ -25,11 +26,8 @@ if TYPE_CHECKING:
     from domain.codec import Json
     from domain.ports import ToolContext
 
-NOTES, CONTEXT = "notes", "context"
-"""The two folders: what agents may write, and what only people put there."""
-
 KNOWLEDGE: Final = Store(
-    folder="knowledgebase",
+    folder=KNOWLEDGEBASE,
     called="knowledgebase",
     tools=MappingProxyType(
         {

@@ -12,6 +12,7 @@ from activities.tools.listing import list_files
 from activities.tools.reading import read_file
 from activities.tools.stores import Store
 from activities.tools.writing import probe_write
+from domain.agents import store_folders as folders
 from domain.agents.profile import require_writer
 from domain.ports import Executed, Tool
 from domain.tools.registry import Effect, ToolSpec, Writes, tool_spec
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from domain.ports import ToolContext, ToolReturn
 
 LEARNINGS: Final = Store(
-    folder="learnings",
+    folder=folders.LEARNINGS,
     called="learnings",
     tools=MappingProxyType(
         {

@@ -141,7 +141,8 @@ def test_stores_are_in_the_home_and_for_this_user_alone(folder: Path, settings: 
     stores = open_workspace(settings, folder, Wanted()).stores
 
     assert stores.is_relative_to(settings.home / "stores")
-    for made in (stores, stores.parent, settings.home):
+    context = stores / "knowledgebase" / "context"
+    for made in (context, context.parent, stores, stores.parent, settings.home):
         assert stat.S_IMODE(made.stat().st_mode) == 0o700
 
 
