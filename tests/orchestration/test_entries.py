@@ -25,7 +25,7 @@ from ledger.dispatch import Launch, dispatch
 from legato import door as front
 from legato.client import HandOver, hand_over
 from legato.settings import load_settings
-from tests.orchestration.test_budgets import rewrite
+from tests.orchestration.test_resuming import rewrite
 from tests.orchestration.test_slots import asking
 from tests.support.rig import PERSON
 from tests.support.stack import call_inside, clean_environment
