@@ -104,6 +104,24 @@ def test_servers_say_which_tools_of_theirs_there_are() -> None:
     assert mcp(selected_servers=["mail"], profile="reader") == {"mcp__mail__read_mail"}
 
 
+def test_a_tool_that_has_another_name_here_is_found_by_the_servers_own() -> None:
+    registry = a_registry(
+        a_tool("find_issues", source="mcp:issues", remote="issues.search", accepted="x"),
+        a_tool("mcp__issues__close", source="mcp:issues", remote="close", accepted="x"),
+    )
+    text = a_file(
+        one={"selected_tools": ["issues:issues.search"], "enabled_custom_tools": ["read_file"]}
+    )
+    whole = a_file(one={"selected_servers": ["issues"], "enabled_custom_tools": ["read_file"]})
+
+    assert tools(launched(text, registry=registry)) - {*STORES} == {"read_file", "find_issues"}
+    assert tools(launched(whole, registry=registry)) - {*STORES} == {
+        "read_file",
+        "find_issues",
+        "mcp__issues__close",
+    }
+
+
 def test_own_tools_stay_the_roles_where_only_servers_are_named() -> None:
     made = launched(a_file(one={"selected_servers": ["NO_SERVERS"]}), registry=MCP)
 

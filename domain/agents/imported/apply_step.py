@@ -18,12 +18,14 @@ from domain.agents.request import AgentRequest, Sources
 from domain.agents.role import Role
 from domain.agents.skill_files import slug
 from domain.agents.surfaces import STORES
+from domain.mcp.bring import server_of
 
 if TYPE_CHECKING:
     from domain.agents.imported.step_file import StepFile
     from domain.runs.budget import Budget
+    from domain.tools.registry import ToolSpec
 
-_MCP = "mcp:"
+_ACCEPT = "declare the server in mcp.toml, look with `legato mcp list`, accept its tools"
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def _tools(launch: _Launch) -> tuple[tuple[str, ...] | None, list[FieldReport]]:
     specs = launch.sources.registry.specs
     there = [name for name in sorted(surface_of(launch.role, specs)) if name in specs]
     matched, rows = _matched(launch)
-    own = [one for one in there if not specs[one].source.startswith(_MCP)]
+    own = [one for one in there if not server_of(specs[one])]
     named = own if step.tools is None else [one for one in step.tools if one in there]
     stores = [one for one in STORES if one in there] if step.tools else []
     every = dict.fromkeys((*named, *stores, *matched))
@@ -152,27 +154,38 @@ def _tools(launch: _Launch) -> tuple[tuple[str, ...] | None, list[FieldReport]]:
 
 def _matched(launch: _Launch) -> tuple[list[str], list[FieldReport]]:
     """Find the tools of MCP servers that the step's patterns name."""
-    specs = launch.sources.registry.specs
-    there = sorted(name for name, spec in specs.items() if spec.source.startswith(_MCP))
+    there = _remote(launch)
     names: list[str] = []
     rows: list[FieldReport] = []
     for n, pattern in enumerate(launch.step.mcp_tools or ()):
-        found = [name for name in there if fnmatchcase(name, pattern)]
+        found = [spec.name for spec in there if _covers(pattern, spec)]
         names += found
         if not found:
             place = launch.place("mcp_tools", n, pattern)
-            says = "no tool of an MCP server here matches it"
-            rows.append(_not_here(place, "server_not_here", says))
+            says = "no accepted tool of an MCP server here matches it"
+            row = _not_here(place, "server_not_here", says)
+            rows.append(row.model_copy(update={"next": _ACCEPT}))
     return names, rows
+
+
+def _remote(launch: _Launch) -> list[ToolSpec]:
+    """Give the tools of MCP servers that there are, by name."""
+    specs = launch.sources.registry.specs
+    return [spec for _, spec in sorted(specs.items()) if server_of(spec)]
+
+
+def _covers(pattern: str, spec: ToolSpec) -> bool:
+    """Tell whether a pattern names a tool, by its name here or by the server's own."""
+    own = f"mcp__{server_of(spec)}__{spec.remote}"
+    return fnmatchcase(spec.name, pattern) or fnmatchcase(own, pattern)
 
 
 def _ambiguous(launch: _Launch) -> list[FieldReport]:
     """Refuse a tool that is named without its server and that several servers have."""
-    specs = launch.sources.registry.specs.values()
-    there = [spec for spec in specs if spec.source.startswith(_MCP)]
+    there = _remote(launch)
     rows: list[FieldReport] = []
     for n, pattern in enumerate(launch.step.mcp_tools or ()):
-        servers = {spec.source for spec in there if fnmatchcase(spec.name, pattern)}
+        servers = {spec.source for spec in there if _covers(pattern, spec)}
         if pattern.startswith("mcp__*__") and not pattern.endswith("__*") and len(servers) > 1:
             place = launch.place("mcp_tools", n, pattern)
             says = f"{len(servers)} servers have a tool of that name"
