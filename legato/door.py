@@ -232,7 +232,13 @@ async def resume(
     `run_open`, `run_has_nothing_left`, `run_resumed` and `budget_refused`.
     """
     asked = await _repeated(lambda: resuming(door.ledger, run_id, wanted, entry))
-    asked = replace(asked, request=_checked(door, asked.request))
+    try:
+        asked = replace(asked, request=_checked(door, asked.request))
+    except LegatoError as exc:
+        if exc.code != "workspace_not_found":
+            raise
+        next_step = "put the folder back as it was, or start a new run with `legato run`"
+        raise LegatoError(exc.code, exc.message, kind=exc.kind, next=next_step) from None
     author = door.author(asked.run_id, asked.run_id)
     done = await _repeated(lambda: dispatch_resumed(door.ledger, author, asked))
     return await _told(door, done)

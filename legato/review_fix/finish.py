@@ -18,14 +18,15 @@ from legato.worktrees import (
     Change,
     Tree,
     commit_changes,
-    load_tree,
     remove_worktree,
     show_changes,
+    tree_after,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from domain.events import Fact, RunAccepted
     from legato.door import Door
 
 _SUBJECT = 72
@@ -43,6 +44,8 @@ class Finished:
 
 async def finish(door: Door, run_id: str, *, trust_config: bool = False) -> Finished:
     """Commit what an ended run changed and tell of it; a second time changes nothing.
+
+    A run that goes on from another changed that one's tree: its commit stands on that one's.
 
     A worktree in which nothing was changed is removed with its branch.
 
@@ -65,14 +68,28 @@ async def finish(door: Door, run_id: str, *, trust_config: bool = False) -> Fini
             f"the run {run_id} is still {run.status.value}",
             next=f"follow it with `legato log {run_id} --follow`, or end it with `legato stop`",
         )
-    findings = tuple(fold_findings(facts).values())
+    before, told = await _before(door, run.accepted)
+    findings = tuple(fold_findings((*told, *facts)).values())
     finished = Finished(run_id, run.status.value, None, findings)
     home = door.settings.home
-    tree = load_tree(home, run_id)
+    tree = await asyncio.to_thread(tree_after, home, run_id, before)
     if tree is None:
         return finished
     change = await asyncio.to_thread(_settle, home, tree, finished, trust_config=trust_config)
     return replace(finished, change=change)
+
+
+async def _before(door: Door, accepted: RunAccepted) -> tuple[list[str], list[Fact]]:
+    """Read the runs that a run goes on from: their ids, the newest first, and all their facts."""
+    runs: list[str] = []
+    told: list[Fact] = []
+    at: RunAccepted | None = accepted
+    while at is not None and at.resumes:
+        runs.append(at.resumes)
+        facts = facts_of(await read_run(door.ledger, at.resumes))
+        told = [*facts, *told]
+        at = fold(facts).accepted
+    return runs, told
 
 
 def _settle(home: Path, tree: Tree, finished: Finished, *, trust_config: bool) -> Change:

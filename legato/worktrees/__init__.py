@@ -11,7 +11,7 @@ from .make import (
     make_worktree,
     remove_worktree,
 )
-from .place import Tree, branch_of, load_tree
+from .place import Tree, branch_of, load_tree, tree_after
 from .removal import removal_command, standing
 
 __all__ = [
@@ -31,4 +31,5 @@ __all__ = [
     "remove_worktree",
     "show_changes",
     "standing",
+    "tree_after",
 ]

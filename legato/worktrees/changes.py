@@ -132,9 +132,10 @@ def _tip(tree: Tree) -> str:
 
 
 def _is_ours(tree: Tree, tip: str) -> bool:
-    """Tell whether the tip is the commit that an earlier call made."""
+    """Tell whether an earlier call made its commit: the tip, or one that others stand on."""
     form = f"--format=%(trailers:key={RUN_TRAILER},valueonly)"
-    return tree.run_id in git(Path(tree.repository), "log", "-1", form, tip).split()
+    made = git(Path(tree.repository), "log", form, f"{tree.base}..{tip}")
+    return tree.run_id in made.split()
 
 
 def _commit(home: Path, tree: Tree, tip: str, message: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from legato.paths import make_private
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 _FILE = "tree.json"
@@ -60,6 +61,20 @@ def load_tree(home: Path, run_id: str) -> Tree | None:
     except (OSError, ValueError):
         return None
     return Tree(linked=tuple(written.pop("linked")), **written)
+
+
+def tree_after(home: Path, run_id: str, before: Sequence[str]) -> Tree | None:
+    """Read what is known of a run's tree; one that goes on from others takes theirs over."""
+    tree = load_tree(home, run_id)
+    if tree is not None:
+        return tree
+    for earlier in before:
+        found = load_tree(home, earlier)
+        if found is not None:
+            tree = replace(found, run_id=run_id)
+            save_tree(home, tree)
+            return tree
+    return None
 
 
 def save_tree(home: Path, tree: Tree) -> None:

@@ -239,3 +239,51 @@ def test_a_tree_whose_command_was_killed_before_its_run_was_accepted_is_offered_
 def doctor(stack: LiveStack) -> dict[str, dict[str, object]]:
     """Examine; gives each finding by its name."""
     return {one["name"]: one for one in stack.inside("--json", "doctor").json["checks"]}
+
+
+def test_a_resumed_run_works_on_in_the_old_folder_with_the_findings_of_the_old_run(
+    stack: LiveStack,
+) -> None:
+    """What it changed there is committed on top of the old run's commit, once."""
+    folder = repository(stack.files / "resumed", other__txt="old\n")
+    model = script(stack, "resumed")
+    old = stack.inside(*review(folder, model, "--max-steps", "5"))
+    branch, run_id = old.json["change"]["branch"], old.json["run_id"]
+    receipt = {"module": "value", "result": "changed", "text": "mended", "proof": "check.py passed"}
+    change = {"path": "other.txt", "expected_revision": "{{result.0.revision}}"}
+    stack.script(
+        "resumed",
+        calls(("read_file", {"path": "other.txt"})),
+        calls(("edit_file", {**change, "edits": [{"old": "old", "new": "new"}]})),
+        text("went on"),
+        calls(("write_receipt", receipt)),
+        text("Now it is right."),
+    )
+    new = stack.inside("--json", "resume", run_id, "--max-steps", "9")
+    finish = ("--json", "review-fix", "--finish")
+    finished, again = (stack.inside(*finish, new.json["run_id"]) for _ in range(2))
+    older = stack.inside(*finish, run_id)
+
+    assert (old.code, old.json["status"], old.json["reason"]) == (1, "over_budget", "budget_steps")
+    assert new.code == 0, new.out + new.err
+    assert (new.json["status"], new.json["answer"]) == ("completed", "Now it is right.")
+    assert [one["result"] for one in new.json["receipts"]] == ["changed"]
+    assert finished.code == 0, finished.out + finished.err
+    assert again.json == finished.json
+    assert older.json["change"]["commit"] == finished.json["change"]["commit"]
+    assert [one["state"] for one in finished.json["finding_rows"]] == ["changed"]
+    assert git(folder, "show", f"{branch}:other.txt") == "new"
+    assert git(folder, "show", f"{branch}:value.txt") == "right"
+    assert git(folder, "rev-list", "--count", f"main..{branch}") == "2"
+    assert (folder / "value.txt").read_text() == "wrong\n"
+
+
+def test_a_run_whose_folder_is_gone_is_not_resumed(stack: LiveStack) -> None:
+    folder = repository(stack.files / "gone")
+    model = stack.script("gone", calls(("list_files", {"path": "."})), repeat=True)
+    old = stack.inside(*review(folder, model, "--max-steps", "2"))
+    new = stack.inside("--json", "resume", old.json["run_id"], "--max-steps", "9")
+
+    assert (old.json["status"], old.json["change"]["files"]) == ("over_budget", [])
+    assert (new.code, new.error["code"]) == (4, "workspace_not_found")
+    assert new.error["next"].startswith("put the folder back")
