@@ -213,6 +213,7 @@ def _tools(key: Scalar, node: Node) -> tuple[list[tuple[Scalar, Node]], list[Fie
                     Became.DROPPED,
                     "tool_without_twin",
                     says,
+                    step="take it out, or name what should stand for it",
                     narrows=("tools",),
                     person=True,
                 )

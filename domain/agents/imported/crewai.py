@@ -177,7 +177,8 @@ def _tools(node: Node) -> tuple[list[tuple[Scalar, Node]], list[FieldReport]]:
             names.append(TOOLS[word])
             continue
         says = "nothing here does what it did"
-        told = row(f"tools[{n}]", one, Became.DROPPED, "tool_without_twin", says)
+        mend = "take it out, or name what should stand for it"
+        told = row(f"tools[{n}]", one, Became.DROPPED, "tool_without_twin", says, step=mend)
         rows.append(told.model_copy(update={"narrows": ("tools",), "person": True}))
     ours = tuple(dict.fromkeys(names))
     says = tools_became(len(values), len(ours))

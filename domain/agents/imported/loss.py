@@ -32,9 +32,8 @@ class FieldReport(Frozen):
 
     No value of the source is ever in it: `field` is a known name with its position, `code` is
     stable, `says` tells in one sentence, `next` what a person can do. `widens` and `narrows` name
-    what the agent may do more or less than the source said, each as `STORE:read`,
-    `STORE:write`, `tools`, `skills`, `steps` or `model`. `person` tells that someone should
-    decide, which `--strict` waits for.
+    what the agent may do more or less than the source said, such as `database:write`, `tools`,
+    `skills` or `steps`. `person` tells that someone should decide, which `--strict` waits for.
     """
 
     field: str
