@@ -80,8 +80,16 @@ def _names(root: str, folder: Path) -> tuple[Sequence[str], bool]:
     except OSError as error:
         raise _unreadable(folder, error.strerror or "it cannot be listed") from None
     ours = [entry for entry in listed if not entry.name.startswith(".")]
-    below = any(entry.is_dir() and _holds_agents(Path(entry.path)) for entry in ours)
-    return [e.name for e in ours if is_agent_name(e.name) and not e.is_dir()], below
+    folders = [entry.name for entry in ours if _is_folder(entry)]
+    below = any(_holds_agents(Path(root, name)) for name in folders)
+    return [e.name for e in ours if is_agent_name(e.name) and e.name not in folders], below
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to where we may not look
+        return False
 
 
 def _holds_agents(folder: Path) -> bool:
@@ -93,12 +101,12 @@ def _holds_agents(folder: Path) -> bool:
 
 def _read(path: Path) -> bytes | Problem:
     """Read a file of at most `MOST_FILE` bytes that lies in the folder it is named in."""
-    if path.is_symlink():
-        real = Path(os.path.realpath(path))
-        if real.parent != Path(os.path.realpath(path.parent)):
-            return problem("file_outside")
-        path = real
     try:
+        if path.is_symlink():
+            real = Path(os.path.realpath(path))
+            if real.parent != Path(os.path.realpath(path.parent)):
+                return problem("file_outside")
+            path = real
         descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError):
         return problem("file_unreadable")
@@ -119,5 +127,5 @@ def _unreadable(folder: Path, cause: str) -> LegatoError:
         "agents_folder_unreadable",
         f"The agents in {shown(folder)} cannot be read.",
         cause=cause,
-        next="make it a folder that you can read, or leave it out",
+        next="make it a folder that you can read, or leave it out (--no-conventional)",
     )

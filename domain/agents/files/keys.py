@@ -101,7 +101,11 @@ def hidden_key(line: str) -> str:
     """
     if line.lstrip()[:1] == "#":
         return ""
-    plain = line if line.isascii() else unicodedata.normalize("NFKC", line)
-    visible = "".join(each for each in plain if each < "\x7f" or unicodedata.category(each) != "Cf")
+    visible = line
+    if not line.isascii():
+        plain = unicodedata.normalize("NFKC", line)
+        visible = "".join(each for each in plain if unicodedata.category(each) != "Cf")
+    if ":" not in visible and "=" not in visible:
+        return ""
     found = _WORD.match(visible)
     return _meant(found[1]) if found else ""

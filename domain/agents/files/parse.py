@@ -11,7 +11,7 @@ from domain.agents.files.front_matter import split
 from domain.agents.files.keys import swallowed
 from domain.agents.files.line_scan import scan
 from domain.agents.files.nodes import Fields, nodes_of
-from domain.agents.files.problems import Problem, in_file, problem
+from domain.agents.files.problems import Problem, in_file, in_order, problem
 from domain.agents.files.reading import read_definition
 from domain.codec import clean_text
 
@@ -48,7 +48,7 @@ def parse_agent_file(
         return Parsed(None, in_file((parts,), file))
     header, repaired = _header(parts, read_yaml)
     agent, found = read_definition(header, parts.body, more_tools)
-    every = sorted((*parts.found, *repaired, *found), key=lambda one: one.line)
+    every = in_order((*parts.found, *repaired, *found))
     lost = any(one.loses for one in every)
     return Parsed(None if lost else agent, in_file(every, file))
 

@@ -36,6 +36,17 @@ def problem(code: str, line: int = 0, file: str = "", **values: int | str) -> Pr
     )
 
 
+MOST_PROBLEMS = 100
+"""Problems that are told of one file, those that drop it first."""
+
+
+def in_order(found: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Put the problems of a file in the order of its lines, so many as are told."""
+    if len(found) > MOST_PROBLEMS:
+        found = sorted(found, key=lambda one: not one.loses)[:MOST_PROBLEMS]
+    return tuple(sorted(found, key=lambda one: one.line))
+
+
 def in_file(found: Sequence[Problem], file: str) -> tuple[Problem, ...]:
     """Say which file problems are of."""
     return tuple(replace(one, file=file) for one in found)

@@ -19,7 +19,7 @@ from domain.agents.files.caps import (
 from domain.agents.files.hooks import read_hooks
 from domain.agents.files.keys import AUTHORITY, key_problem
 from domain.agents.files.nodes import Fields, Items, Scalar, is_null
-from domain.agents.files.problems import Problem, problem
+from domain.agents.files.problems import Problem, in_order, problem
 from domain.agents.files.servers import read_servers
 from domain.agents.files.tool_lists import read_allowed, read_denied, split_words
 
@@ -48,30 +48,28 @@ def read_definition(
     """
     found: list[Problem] = []
     nodes = _known(header, found)
-    denied, permission_mode, hooks = nodes.get("disallowedTools"), nodes.get("permissionMode"), None
-    if "hooks" in nodes:
-        hooks = read_hooks(nodes["hooks"], found)
-    servers = nodes.get("mcpServers")
+    tools, denied = nodes.get("tools"), nodes.get("disallowedTools")
+    hooks, servers = nodes.get("hooks"), nodes.get("mcpServers")
     agent = AgentFile(
         name=_name(nodes.get("name"), header.line, found),
         description=_description(nodes.get("description"), header.line, found),
         body=_body(body, found),
-        tools=read_allowed(nodes["tools"], more_tools, found) if "tools" in nodes else None,
+        tools=None if tools is None else read_allowed(tools, more_tools, found),
         disallowed_tools=None if denied is None else read_denied(denied, more_tools, found),
         model=_word("model", nodes, found),
         provider=_word("provider", nodes, found),
-        permission_mode="" if permission_mode is None else _mode(permission_mode, found),
+        permission_mode=_mode(nodes.get("permissionMode"), found),
         max_turns=_count("maxTurns", nodes, found),
         max_tool_calls=_count("maxToolCalls", nodes, found),
         skills=_skills(nodes.get("skills"), found),
         mcp_servers=None if servers is None else read_servers(servers, found),
-        hooks=hooks,
+        hooks=None if hooks is None else read_hooks(hooks, found),
         memory=_memory(nodes.get("memory"), found),
         color=_word("color", nodes, found),
     )
     _prompt(header, body, found)
     lost = any(one.loses for one in found)
-    return (None if lost else agent), tuple(sorted(found, key=lambda one: one.line))
+    return (None if lost else agent), in_order(found)
 
 
 def _known(header: Fields, found: list[Problem]) -> Mapping[str, Node]:
@@ -140,8 +138,10 @@ def _word(key: str, nodes: Mapping[str, Node], found: list[Problem]) -> str:
     return text
 
 
-def _mode(node: Node, found: list[Problem]) -> str:
+def _mode(node: Node | None, found: list[Problem]) -> str:
     """Read `permissionMode`: one that is not known may be a restriction, and drops."""
+    if node is None:
+        return ""
     if is_null(node):
         found.append(problem("field_null", node.line, field="permissionMode"))
         return ""

@@ -153,8 +153,15 @@ def _split_item(text: str) -> Iterator[str]:
 def _pieces(text: str, separators: str) -> Iterator[str]:
     """Split a text outside brackets, or anywhere where its brackets do not close."""
     balanced = sum(map(text.count, _OPENING)) == sum(map(text.count, _CLOSING))
+    if not balanced or not any(each in text for each in _OPENING):
+        first = separators[0]
+        plain = text if balanced else text.translate(_NO_BRACKETS)
+        for other in separators[1:]:
+            plain = plain.replace(other, first)
+        yield from plain.split(first)
+        return
     depth = begin = 0
-    for n, each in enumerate(text if balanced else text.translate(_NO_BRACKETS)):
+    for n, each in enumerate(text):
         if each in _OPENING:
             depth += 1
         elif each in _CLOSING:

@@ -14,6 +14,7 @@ from domain.agents.files.agent_file import (
     to_json,
 )
 from domain.agents.files.authority import profile_of
+from domain.agents.files.problems import MOST_PROBLEMS
 from domain.agents.profile import Profile
 from tests.support.agent_texts import FILE, codes, header, kept, read
 
@@ -274,6 +275,14 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "name_missing", "description_missing", "field_null", "key_restricts", "field_invalid",
         "memory_unknown", "body_empty",
     }  # fmt: skip
+
+
+def test_of_very_many_problems_those_that_drop_the_definition_are_told() -> None:
+    lines = [*["color: red"] * 500, "tools:", *["color: blue"] * 500]
+    parsed = read(header(*lines))
+
+    assert len(parsed.problems) == MOST_PROBLEMS
+    assert [one.line for one in parsed.problems if one.code == "field_null"] == [504]
 
 
 def test_plan_caps_an_agent_at_reader_and_nothing_raises_it() -> None:
