@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from tests.support.ledger import PERSON, opened
 from tests.system.test_postgres_crash import SHARED, WRITERS, Acknowledged, write
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
 pytestmark = [
@@ -81,7 +80,7 @@ async def until_quiet(told: Acknowledged) -> None:
 
 
 async def test_writers_go_on_once_there_is_room_and_nothing_acknowledged_is_lost(
-    home: Path,
+    home: Path, say: Callable[[str], None]
 ) -> None:
     await bring_up(home)
     await down(settings_of(home))
@@ -114,8 +113,8 @@ async def test_writers_go_on_once_there_is_room_and_nothing_acknowledged_is_lost
     assert report.ok, report.problems
     assert (refused.value.cause, "make room" in refused.value.next) == ("DiskFullError", True)
     first = min(at for at in told.at.values() if at > moment)
-    sys.stdout.write(
+    say(
         f"{taken >> 20} MiB taken; first append {first - moment:.2f} s after there was room; "
         f"{len(there)} events acknowledged, 0 lost, {told.found} in doubt found by their ids, "
-        f"{told.refused.total()} refusals, load {os.getloadavg()[0]:.1f}\n"
+        f"{told.refused.total()} refusals, load {os.getloadavg()[0]:.1f}"
     )

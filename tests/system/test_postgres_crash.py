@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from tests.support.embedded_stack import bring_up, ended_after, process_of
 from tests.support.ledger import PERSON, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from domain.events import Fact
@@ -107,7 +106,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_nothing_acknowledged_is_lost_and_what_was_in_doubt_is_found_by_its_id(
-    home: Path, caplog: pytest.LogCaptureFixture
+    home: Path, caplog: pytest.LogCaptureFixture, say: Callable[[str], None]
 ) -> None:
     stack = await bring_up(home)
     await migrate(stack.database_url)
@@ -130,8 +129,8 @@ async def test_nothing_acknowledged_is_lost_and_what_was_in_doubt_is_found_by_it
     assert set(told.refused) == {"ledger_unreachable"}
     assert report.ok, report.problems
     assert [one.getMessage() for one in caplog.records if one.name.startswith("asyncpg")] == []
-    sys.stdout.write(
+    say(
         f"{killed} processes killed; first append after {told.back - moment:.2f} s; "
         f"{len(there)} events acknowledged, 0 lost, {told.found} in doubt found by their ids, "
-        f"{told.refused.total()} refusals, load {os.getloadavg()[0]:.1f}\n"
+        f"{told.refused.total()} refusals, load {os.getloadavg()[0]:.1f}"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -30,6 +29,8 @@ from tests.support.walk import Pending, Walk
 from tests.support.walk_outside import nonsense
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from domain.events import Fact
 
 SEQUENCES = 5_000
@@ -134,7 +135,9 @@ def all_paired(walk: Walk) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_five_thousand_random_runs_agree_with_the_plain_model() -> None:
+def test_five_thousand_random_runs_agree_with_the_plain_model(
+    say: Callable[[str], None],
+) -> None:
     """Whoever writes, in whatever order, what is repeated, late or makes no sense."""
     seen: Counter[str] = Counter()
     for seed in range(SEQUENCES):
@@ -148,4 +151,4 @@ def test_five_thousand_random_runs_agree_with_the_plain_model() -> None:
     for kind in (ModelResponded, CallUnknown, CallSettled, RunEnded):
         assert seen[kind.model_fields["type"].default] > SEQUENCES // 10
     told_of = f"{SEQUENCES} runs, seeds from 0 on, {seen.total()} facts and ends"
-    sys.stdout.write(f"{told_of}: {dict(seen.most_common())}\n")
+    say(f"{told_of}: {dict(seen.most_common())}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from itertools import permutations
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +19,7 @@ from tests.support.plain_ledger import Done, Refused
 from tests.support.walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from random import Random
 
     import asyncpg
@@ -136,7 +135,7 @@ async def one_round(ledger: Ledger, walk: Walk, writers: Sequence[Pending]) -> i
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_a_hundred_random_runs_on_the_real_ledger_are_as_the_plain_model_says(
-    ledger: Ledger,
+    ledger: Ledger, say: Callable[[str], None]
 ) -> None:
     """With writers at once there is always an order of theirs that explains all results."""
     appends = doubts = 0
@@ -154,4 +153,4 @@ async def test_a_hundred_random_runs_on_the_real_ledger_are_as_the_plain_model_s
     assert report.ok, report.problems
     assert doubts > SEQUENCES
     counts = f"{appends} appends, {doubts} of them in doubt"
-    sys.stdout.write(f"{SEQUENCES} runs, seeds from 0 on, {counts}\n")
+    say(f"{SEQUENCES} runs, seeds from 0 on, {counts}")
