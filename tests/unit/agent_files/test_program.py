@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -169,6 +171,15 @@ def test_trust_is_kept_in_the_home_for_one_folder_exactly(tmp_path: Path) -> Non
     assert list(folder.rglob("*")) == [folder / "inner"]
     assert set_trust(home, folder, trusted=False)
     assert trusted_workspaces(home) == ()
+
+
+def test_many_who_trust_at_once_lose_nothing(tmp_path: Path) -> None:
+    folders = [tmp_path / f"work-{n}" for n in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        changed = list(pool.map(partial(set_trust, tmp_path, trusted=True), folders * 2))
+
+    assert sorted(changed) == [False] * 40 + [True] * 40
+    assert trusted_workspaces(tmp_path) == tuple(sorted(map(str, folders)))
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", "{}", '{"workspaces": {}}', ""])

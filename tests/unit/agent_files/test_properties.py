@@ -133,6 +133,15 @@ def test_no_answer_repeats_a_secret(place: str, around: str) -> None:
 
 
 @CALM
+@given(_FILES, st.floats(0, 1))
+def test_no_problem_repeats_a_secret_wherever_it_stands(text: str, where: float) -> None:
+    at = int(where * len(text))
+    parsed = read((text[:at] + SECRET + text[at:]).encode("utf-8", errors="replace"))
+
+    assert SECRET.casefold() not in str(parsed.problems).casefold()
+
+
+@CALM
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_a_denied_name_is_never_lost_beside_others(before: str, after: str) -> None:
     text = f"---\nname: a\ndescription: d: d\ndisallowedTools: Bash\n{before}\n---\n{after}\n"
