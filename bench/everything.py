@@ -32,6 +32,8 @@ SIZES = (1, 10, 100)
 """Turns of the conversations that all engines are measured with once; with HELD in rounds."""
 
 CROWD_TURNS = 5
+FEW = 2
+"""Rounds of what takes long and varies little: losses, and starts from nothing."""
 
 
 async def everything() -> Table:
@@ -48,7 +50,7 @@ async def everything() -> Table:
             await compare(measures, (turns, 1), 1, table.take)
         await _one_engine(place, until, table)
     progress("from nothing to the first step")
-    table.take(await start.measure(start.ROUNDS))
+    table.take(await start.measure(FEW))
     await _ledger(table)
     return table
 
@@ -72,8 +74,8 @@ async def _one_engine(place: Cluster, until: AsyncExitStack, table: Table) -> No
     progress(f"a conversation of {history.LONG} turns")
     for each in await history.measure(place, door, history.TURNS, history.LONG):
         table.take(each)
-    table.take(await lost_worker.measure(place, door, stop.ROUNDS))
-    table.take(await database_crash.measure(place, door, stop.ROUNDS))
+    table.take(await lost_worker.measure(place, door, FEW))
+    table.take(await database_crash.measure(place, door, FEW))
 
 
 async def _ledger(table: Table) -> None:
