@@ -49,7 +49,9 @@ def vouch(work: Work, at: datetime, worked: float) -> Work:
     if last is None:
         return Work(0, now)
     if now > last:
-        gaps, last = (*gaps, (last, now)), now
+        joins = bool(gaps) and gaps[-1][1] == last
+        gaps = (*gaps[:-1], (gaps[-1][0], now)) if joins else (*gaps, (last, now))
+        last = now
     begun = now - int(worked * _SECOND) if worked > 0 else now
     if not gaps or gaps[-1][1] <= begun:
         return Work(micros, last, gaps[-MOST_GAPS:])
