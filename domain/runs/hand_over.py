@@ -68,6 +68,8 @@ HAND_OVER: dict[str, Tell] = {
     "slot.released": Tell.NOTHING,
     "session.taken": Tell.NOTHING,
     "session.released": Tell.NOTHING,
+    # of a server's tools: no run's fact, read when one is built
+    "mcp.accepted": Tell.NOTHING,
 }
 """Every type of event. A new one needs a row here: the relay follows no other list."""
 
