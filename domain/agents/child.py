@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from domain.agents.definition import AgentDefinition
+from domain.agents.definition import AgentDefinition, DefinedTool
 from domain.agents.profile import Profile, may_have
 from domain.agents.request import AgentRequest
 from domain.errors import problems
+from domain.mcp.bring import server_of
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,16 @@ def child_request(parent: Parent, ask: ChildAsk) -> AgentRequest:
         )
     inherits = ask.role in {"", parent.request.role}
     profile = ask.profile or _own(held, inherits=inherits)
-    kept = parent.definition
+    kept = _kept(parent.definition, profile or held) if inherits else ()
     return parent.request.model_copy(
         update={
             "role": ask.role or parent.request.role,
             "message": ask.message,
             "items": (),
             "profile": profile,
-            "tools": _tools(kept, profile or held) if inherits else None,
-            "skills": _skills(kept) if inherits else None,
+            "tools": tuple(tool.name for tool in kept) if inherits else None,
+            "mcp": _by_server(kept),
+            "skills": _skills(parent.definition) if inherits else None,
             "model": ask.model or parent.request.model,
             "step_file": "",
             "step": "",
@@ -72,8 +74,13 @@ def _own(held: Profile, *, inherits: bool) -> Profile | None:
     return held if inherits or held is Profile.READER else None
 
 
-def _tools(definition: AgentDefinition, profile: Profile) -> tuple[str, ...]:
-    return tuple(tool.name for tool in definition.tools if may_have(profile, tool.writes))
+def _kept(definition: AgentDefinition, profile: Profile) -> tuple[DefinedTool, ...]:
+    return tuple(tool for tool in definition.tools if may_have(profile, tool.writes))
+
+
+def _by_server(kept: tuple[DefinedTool, ...]) -> tuple[str, ...]:
+    """Ask for the servers' tools one by one: a server alone could bring more than there were."""
+    return tuple(f"{server_of(tool.spec())}/{tool.remote}" for tool in kept if tool.remote)
 
 
 def _skills(definition: AgentDefinition) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from domain.agents.roles import ROLES
 from domain.errors import LegatoError
 from domain.tools.registry import Writes
 from tests.support.agents import a_registry, a_request, a_tool, built, codes, refusals
+from tests.unit.test_mcp_tools import CLOSE, SEARCH, accepted
 
 if TYPE_CHECKING:
     from domain.agents.request import AgentRequest
@@ -22,6 +23,7 @@ NAMES_LASTING = "review-fix"
 
 MODELLED = [name for name, role in ROLES.items() if role.needs_model]
 WRITERS = [name for name in MODELLED if ROLES[name].default_profile is Profile.WRITER]
+FROM_SERVERS = {"mcp__issues__search", "mcp__issues__close", "mcp__issues__added"}
 DONE_BY_THE_INCIDENTS_CHILD = {"get_workflow_command_guidance", "record_finding"}
 
 
@@ -106,6 +108,20 @@ def test_a_child_has_its_parents_skills_whether_they_are_the_roles_or_the_worksp
 
     assert [skill.name for skill in child.skills] == ["house-style", "repair-method"]
     assert child == parent.definition
+
+
+def test_a_child_has_its_parents_tools_of_servers_one_by_one_and_no_more() -> None:
+    server = accepted(SEARCH, CLOSE)
+    narrow = a_request("builder", mcp=("issues/search", "issues/close"))
+    parent = Parent(narrow, built(narrow, servers=(server,)).definition)
+    more = accepted(SEARCH, CLOSE, SEARCH.model_copy(update={"name": "added"}))
+    child = built(child_of(parent), servers=(more,)).definition
+    reader = built(child_of(parent, profile=Profile.READER), servers=(more,)).definition
+    other = built(child_of(parent, role="knowledge-maintenance"), servers=(more,)).definition
+
+    assert tools(child) == tools(parent.definition) >= {"mcp__issues__search", "mcp__issues__close"}
+    assert tools(reader) & FROM_SERVERS == {"mcp__issues__search"}
+    assert tools(other) & FROM_SERVERS == set()
 
 
 @pytest.mark.parametrize("role", ["specialist-reviewer", "todo-child", "knowledge-maintenance"])
