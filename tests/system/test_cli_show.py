@@ -103,6 +103,9 @@ def test_the_log_followed_is_json_lines_and_ends_with_the_run(
     assert (events[0]["type"], events[-1]["type"]) == ("run.accepted", "run.ended")
     assert events[0]["body"]["run_id"] == looked.run_id
 
+    rest = stack.cli("log", looked.run_id, "--follow", "--json", "--after", events[1]["cursor"])
+    assert [json.loads(line) for line in rest.out.splitlines()] == events[2:]
+
 
 def test_the_rows_of_ended_runs_do_not_depend_on_when_they_are_read(
     stack: LiveStack, looked: Looked
