@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from temporalio import activity
 
 from activities.context import causation, temporal_run
-from activities.mcp.sources import read_servers
+from activities.mcp.sources import with_servers_read
 from activities.record import Record, accepted_of, attach, author_of, refresh
 from activities.sources import Place, read_sources
 from domain.agents.build import Built, build_definition
@@ -52,8 +51,8 @@ async def _define(world: World, record: Record, run_id: str) -> None:
     """Read the sources once, build, and record the definition or everything wrong with it."""
     accepted = accepted_of(record)
     place = Place(world.registry, world.model_problem, world.confinement)
-    servers = await read_servers(world.ledger, world.servers, accepted.request)
-    sources = replace(await read_sources(place, accepted.request), servers=servers)
+    sources = await read_sources(place, accepted.request)
+    sources = await with_servers_read(world.ledger, world.servers, accepted.request, sources)
     refs: tuple[bytes, ...] = ()
     try:
         built = build_definition(accepted.request, sources)

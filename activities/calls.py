@@ -31,6 +31,7 @@ from domain.runs.run import OUT_OF_CALLS, CallState
 from domain.runs.unknown import AGAIN
 from domain.tools.calls import Resolved, api_spec, resolve_call
 from domain.tools.intrinsic import GET_API_SPEC, READ_RESULT, READ_SKILL, read_piece, read_skill
+from domain.tools.outages import out
 from domain.tools.registry import Effect
 from domain.tools.results import Outcome, error, not_run
 from ledger.append import Part, TakenError
@@ -77,6 +78,7 @@ def asked_calls(world: World, record: Record) -> list[Asked]:
     view = view_of(world, record)
     asked = step.asked()
     offered = asked.view if asked is not None else None
+    missing = servers_out(record, view)
     counted = sum(state.counted for state in step.calls)
     left = calls_left(record.run.budget, record.run.spent, counted)
     return [
@@ -84,12 +86,20 @@ def asked_calls(world: World, record: Record) -> list[Asked]:
             run_id=accepted_of(record).run_id,
             at=CallAt(step.turn, step.step, state.request.position),
             state=state,
-            resolved=resolve_call(offered, view, state.request.name, state.request.arguments)
+            resolved=resolve_call(
+                offered, view, state.request.name, state.request.arguments, missing
+            )
             if left is None or n < left
             else not_run(OUT_OF_CALLS, "The run has made all the tool calls that it may."),
         )
         for n, state in enumerate(step.calls)
     ]
+
+
+def servers_out(record: Record, view: EffectiveView) -> frozenset[str]:
+    """Name the servers that the run could not reach when it asked them last."""
+    settled = (fact for fact in record.facts if isinstance(fact, CallSettled))
+    return out(view, ((fact.name, fact.outcome.code) for fact in settled))
 
 
 def not_begun(record: Record) -> Outcome:
@@ -138,7 +148,7 @@ def _intrinsic(record: Record, view: EffectiveView, resolved: Resolved) -> Outco
     given = resolved.arguments
     match resolved.name:
         case name if name == GET_API_SPEC:
-            return api_spec(view, given["tool_names"])
+            return api_spec(view, given["tool_names"], servers_out(record, view))
         case name if name == READ_SKILL:
             skills = {skill.name: skill.text for skill in definition_of(record).skills}
             return read_skill(skills, str(given["name"]))

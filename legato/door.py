@@ -17,6 +17,7 @@ import asyncpg
 from domain.agents.refusals import request_problems, role_problems, sequence_problems
 from domain.agents.request import AgentRequest, Sources
 from domain.agents.roles import ROLES
+from domain.agents.servers import server_problems
 from domain.errors import LegatoError, problems, refused
 from domain.events import Entry, MessageAccepted, OnCollision, StopRequested
 from domain.ids import run_stream, workspace_slug
@@ -165,6 +166,7 @@ def check_request(request: AgentRequest) -> None:
         *request_problems(request, sources),
         *role_problems(role, request, sources),
         *sequence_problems(role, request, items),
+        *server_problems(role, request, request.profile or role.default_profile, sources),
         *_script_problems(request.model),
     ]
     if found:

@@ -39,8 +39,9 @@ _MOST_SAID = 2000
 _NO_ANSWER = frozenset({CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT})
 """Codes by which the SDK itself says that it has no answer."""
 
-_CLIENTS_FAULT = range(400, 500)
-_TIMED_OUT = 408
+_REFUSALS = frozenset({307, 308, *range(400, 500)} - {408})
+"""By these a server says that it has not begun a call; 408 does not say so."""
+
 _OK = 200
 
 
@@ -156,7 +157,7 @@ def _unanswered(spec: ToolSpec, talk: Talk) -> ToolReturn:
         if talk.ended == "stopped":
             return Executed(error("stopped", f"{spec.name} was stopped before it was sent."))
         return Executed(unavailable(talk))
-    if trace.status in _CLIENTS_FAULT and trace.status != _TIMED_OUT:
+    if trace.status in _REFUSALS:
         text = f"{spec.name} was refused by the server {server} (HTTP {trace.status}).{said}"
         return Executed(error("server_refused", text))
     if found and found.code not in _NO_ANSWER and trace.status == _OK and trace.readable:

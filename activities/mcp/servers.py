@@ -47,8 +47,7 @@ def open_server(servers: Servers, server: Server) -> Opened:
 
     No error holds a value.
     """
-    wanted = [*server.headers.values(), *([server.url] if isinstance(server.url, Secret) else [])]
-    values = {one.name: servers.secret(one.name) or "" for one in wanted}
+    values = {one.name: servers.secret(one.name) or "" for one in server.secrets}
     missing = sorted(name for name, value in values.items() if not value)
     if missing:
         raise refused(

@@ -78,6 +78,8 @@ class Wire(httpx2.AsyncBaseTransport):
             raise httpx2.ConnectError(problem)
         is_call = trace.calling and request.method == "POST"
         before, trace.sent = trace.sent, trace.sent or is_call
+        if is_call:
+            trace.status, trace.readable = 0, False
         try:
             response = await self._inner.handle_async_request(request)
         except _BEFORE_SENDING:

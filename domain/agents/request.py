@@ -62,7 +62,8 @@ class Sources:
     the model's name cannot be used, "" where it can; `confinement` is the level of the
     machine that the run works on, "" where the build does not ask. `steps` is the file of
     saved plan steps that the request names, None where it names none or `steps_problem` tells
-    why it could not be read. `servers` are the MCP servers that the request may have tools of.
+    why it could not be read. `servers` are the MCP servers that the request may have tools of,
+    `server_secrets` the variables that hold secrets of any server here.
     """
 
     registry: Registry
@@ -74,3 +75,4 @@ class Sources:
     steps: StepFile | None = None
     steps_problem: str = ""
     servers: tuple[ServerSource, ...] = ()
+    server_secrets: frozenset[str] = frozenset()

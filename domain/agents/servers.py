@@ -89,6 +89,11 @@ def server_problems(
         f"name_duplicate: the server {name} is asked for twice"
         for name in sorted({name for name in request.mcp if request.mcp.count(name) > 1})
     ]
+    found += [
+        f"environment_forbidden: {name} is a secret of an MCP server and is given to no command; "
+        "take it out of [environment] names in .legato/workspace.toml"
+        for name in sorted(sources.server_secrets.intersection(request.environment))
+    ]
     if request.mcp and not role.plugins:
         found.append(f"mcp_not_of_role: {role.name} has no tools of MCP servers; leave out mcp")
         return found

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from domain.agents.environment import environment_problems
 from domain.errors import refused
 from domain.mcp.address import address_problem, shown_address
 
@@ -59,6 +60,12 @@ class Server:
     timeout: float = _SECONDS
 
     @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """Give everything of it that only the worker knows."""
+        held = [*self.headers.values(), self.url]
+        return tuple(one for one in held if isinstance(one, Secret))
+
+    @property
     def address(self) -> str:
         """Say where it is, without what may be a secret."""
         return f"${self.url.name}" if isinstance(self.url, Secret) else shown_address(self.url)
@@ -93,6 +100,12 @@ def read_declared(text: str) -> Declared:
         else:
             servers[name] = server
     return Declared(servers, problems)
+
+
+def secret_names(declared: Declared) -> frozenset[str]:
+    """Name every variable that holds a secret of a server."""
+    held = [one for server in declared.servers.values() for one in server.secrets]
+    return frozenset(one.name for one in held)
 
 
 def find_server(declared: Declared, name: str) -> Server:
@@ -197,6 +210,8 @@ def _secret(where: str, given: object, found: list[str]) -> Secret:
             f"environment; {', '.join(_SCHEMES)} before it is its scheme"
         )
         return Secret("")
+    if environment_problems([name]):
+        found.append(f"{where} names {name}, which belongs to Legato or to a model's provider")
     return Secret(name, str(scheme))
 
 

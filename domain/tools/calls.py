@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from domain.codec import Json
 from domain.tools.effective import CHANGED
 from domain.tools.intrinsic import CALL_TOOL, GET_API_SPEC
+from domain.tools.outages import advice, blamed
 from domain.tools.registry import ToolSpec
 from domain.tools.results import Outcome, denied, error, ok
 from domain.tools.schema import argument_problems, parse_arguments
@@ -34,17 +35,22 @@ class Resolved:
 
 
 def resolve_call(
-    offered: Collection[str] | None, view: EffectiveView, name: str, text: str
+    offered: Collection[str] | None,
+    view: EffectiveView,
+    name: str,
+    text: str,
+    out: Collection[str] = (),
 ) -> Resolved | Outcome:
     """Parse, unwrap, authorise and validate one call; a refusal is the call's outcome.
 
     `offered` is what the request pinned (None where nothing was compiled: everything is
-    denied), `view` is the view of now, `text` the arguments as the model wrote them.
+    denied), `view` is the view of now, `text` the arguments as the model wrote them. `out` are
+    servers that could not be reached: an unknown tool of theirs is blamed on them.
     """
     arguments, problem = parse_arguments(text)
     if problem is not None:
         return error("arguments_invalid", f"{name}: {problem}. Send the arguments as JSON.")
-    refusal = check_call(offered, view, name, arguments)
+    refusal = _checked(offered, view, name, arguments, out)
     if refusal is not None:
         return refusal
     if name != CALL_TOOL:
@@ -53,10 +59,25 @@ def resolve_call(
     if isinstance(inner, Outcome):
         return inner
     inner_name, inner_arguments = inner
-    refusal = check_call(offered, view, inner_name, inner_arguments)
+    refusal = _checked(offered, view, inner_name, inner_arguments, out)
     if refusal is not None:
         return refusal
     return Resolved(inner_name, inner_arguments, view.specs[inner_name], via=CALL_TOOL)
+
+
+def _checked(
+    offered: Collection[str] | None,
+    view: EffectiveView,
+    name: str,
+    arguments: Mapping[str, Json],
+    out: Collection[str],
+) -> Outcome | None:
+    """Refuse a call, and blame a server that is out for a tool of its that there is not."""
+    refusal = check_call(offered, view, name, arguments)
+    blame = advice(blamed(out, view, [name]))
+    if refusal is None or not blame or refusal.code != "tool_unknown":
+        return refusal
+    return refusal.model_copy(update={"text": f"{refusal.text} {blame}"})
 
 
 def unwrap(arguments: Mapping[str, Json]) -> tuple[str, dict[str, Json]] | Outcome:
@@ -144,12 +165,12 @@ def names_server(name: str, text: str) -> bool:
     return problem is None and name == GET_API_SPEC and arguments.get("server_name") is not None
 
 
-def api_spec(view: EffectiveView, names: Json) -> Outcome:
+def api_spec(view: EffectiveView, names: Json, out: Collection[str] = ()) -> Outcome:
     """Answer `get_api_spec`: every spec asked for, or an error that names each one missing.
 
     `names` is the `tool_names` argument: a list, the same as JSON text, or one name. Names
     are the only address; whatever stands in `server_name` never comes here. `nearest` holds
-    callable names only.
+    callable names only. `out` are servers that could not be reached: tools are blamed on them.
     """
     wanted = _names(names)
     if not wanted:
@@ -164,9 +185,17 @@ def api_spec(view: EffectiveView, names: Json) -> Outcome:
         near = {name: list[Json](found) for name in missing if (found := nearest(name, view.names))}
         if near:
             body["nearest"] = dict[str, Json](near)
+        body |= _blame(view, out, missing)
         return error("tools_unavailable", json.dumps(body, ensure_ascii=False))
-    listed = [_described(view.specs[name]) for name in wanted]
-    return ok(json.dumps({"tools": listed}, ensure_ascii=False))
+    listed: list[Json] = [_described(view.specs[name]) for name in wanted]
+    found: dict[str, Json] = {"tools": listed, **_blame(view, out, wanted)}
+    return ok(json.dumps(found, ensure_ascii=False))
+
+
+def _blame(view: EffectiveView, out: Collection[str], names: list[str]) -> dict[str, Json]:
+    """Blame servers that are out for tools of theirs."""
+    servers = blamed(out, view, names)
+    return {"server_unavailable": list[Json](servers), "advice": advice(servers)} if servers else {}
 
 
 def _names(given: Json) -> list[str]:

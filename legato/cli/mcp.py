@@ -100,7 +100,7 @@ def check_command(call: Call, name: str) -> int:
             return await check_server(door, name)
 
     checked = run_async(work())
-    document = {"ok": True, **_document(checked)}
+    document = {"ok": checked.same, **_document(checked)}
     call.show(document, lambda: check_screen(checked))
     return 0 if checked.same else _WAITS
 

@@ -49,6 +49,8 @@ def test_a_file_declares_servers_with_their_secrets_by_name() -> None:
         ('url = "https://x.example"\nheaders = {Authorization = "planted"}', '{secret = "NAME"}'),
         ('url = "https://x.example"\nheaders = {A = {secret = "N", v = "planted"}}', "secret"),
         ('url = "https://x.example"\nheaders = {A = {secret = "N", scheme = "planted"}}', "scheme"),
+        ('url = "https://x.example"\nheaders = {A = {secret = "OPENAI_API_KEY"}}', "provider"),
+        ('url = {secret = "DATABASE_URL"}', "belongs to Legato"),
         ('url = "https://x.example"\nheaders = {Host = {secret = "N"}}', "no header"),
         ('url = "https://x.example"\nheaders = {a = {secret = "N"}, A = {secret = "N"}}', "twice"),
         ('url = "https://x.example"\ntransport = "sse"', "streamable-http"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from domain.agents.definition import fingerprint
+from domain.agents.imported.step_file import read_steps
 from domain.agents.profile import Profile
 from domain.mcp.bring import ServerSource, given_name, spec_of, unfit
 from domain.mcp.declared import Server
@@ -19,11 +21,15 @@ from domain.mcp.snapshot import (
     schema_text,
     snapshot_digest,
 )
+from domain.tools.calls import api_spec, resolve_call
 from domain.tools.effective import effective
+from domain.tools.outages import out
 from domain.tools.policy import TurnPolicy
 from domain.tools.registry import Effect, Writes
+from domain.tools.results import Outcome
 from tests.support import agents
 from tests.support.agents import a_registry, a_request, a_tool, codes, refusals
+from tests.support.saved_steps import a_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -243,3 +249,55 @@ def test_a_name_of_the_deployment_is_never_taken_over() -> None:
     )
     assert codes(found) == {"mcp_name_taken"}
     assert "plugin:acme" in found[0]
+
+
+def test_a_servers_secret_is_given_to_no_command() -> None:
+    asked = a_request(environment=("PATH", "ISSUES_TOKEN"))
+    found = refusals(asked, server_secrets=frozenset({"ISSUES_TOKEN", "OTHER"}))
+
+    assert codes(found) == {"environment_forbidden"}
+    assert "ISSUES_TOKEN" in found[0]
+
+
+def test_a_server_that_is_out_is_blamed_until_it_has_answered_again() -> None:
+    definition = built(accepted(SEARCH), mcp=("issues",))
+    spec = next(tool.spec() for tool in definition.tools if tool.remote)
+    bindings = {**_bindings(a_registry().specs), spec.name: spec.binding}
+    view = effective(bindings, definition, TurnPolicy())
+    failed = (spec.name, "server_unavailable")
+    gone = out(view, [("read_file", ""), failed])
+
+    assert gone == {"issues"}
+    assert out(view, [failed, (spec.name, "")]) == frozenset()
+    assert out(view, [failed, (spec.name, "tool_failed")]) == frozenset()
+
+    known = json.loads(api_spec(view, [spec.name], gone).text)
+    assert known["server_unavailable"] == ["issues"]
+    assert known["tools"][0]["name"] == spec.name
+    unknown = json.loads(api_spec(view, ["mcp__issues__nothing", "mcp__mail__x"], gone).text)
+    assert unknown["unknown"] == ["mcp__issues__nothing", "mcp__mail__x"]
+    assert unknown["server_unavailable"] == ["issues"]
+    assert "server_unavailable" not in json.loads(api_spec(view, ["mcp__mail__x"], gone).text)
+
+    forged = resolve_call(view.names, view, "mcp__issues__nothing", "{}", gone)
+    assert isinstance(forged, Outcome)
+    assert (forged.code, "The server issues could not" in forged.text) == ("tool_unknown", True)
+    other = resolve_call(view.names, view, "mcp__mail__x", "{}", gone)
+    assert isinstance(other, Outcome)
+    assert "issues could not" not in other.text
+
+
+def test_a_saved_step_has_the_accepted_tools_of_the_servers_that_it_names() -> None:
+    mail = replace(ISSUES, name="mail", reads=())
+    servers = (accepted(SEARCH, CLOSE), accepted(CLOSE, server=mail))
+
+    def of_servers(**config: object) -> set[str]:
+        request = a_request("plan-step", step_file="/steps.json")
+        steps = read_steps(a_file(one=config))
+        made = agents.built(request, steps=steps, servers=servers)
+        return set(from_servers(made.definition))
+
+    assert of_servers() == set()
+    assert of_servers(selected_servers=["mail"]) == {"mcp__mail__close"}
+    assert of_servers(selected_tools=["issues:search"]) == {"mcp__issues__search"}
+    assert of_servers(selected_servers=["gone"]) == set()
