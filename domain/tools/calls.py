@@ -188,8 +188,8 @@ def api_spec(view: EffectiveView, names: Json, out: Collection[str] = ()) -> Out
         body |= _blame(view, out, missing)
         return error("tools_unavailable", json.dumps(body, ensure_ascii=False))
     listed: list[Json] = [_described(view.specs[name]) for name in wanted]
-    found: dict[str, Json] = {"tools": listed, **_blame(view, out, wanted)}
-    return ok(json.dumps(found, ensure_ascii=False))
+    answer: dict[str, Json] = {"tools": listed, **_blame(view, out, wanted)}
+    return ok(json.dumps(answer, ensure_ascii=False))
 
 
 def _blame(view: EffectiveView, out: Collection[str], names: list[str]) -> dict[str, Json]:
