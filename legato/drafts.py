@@ -11,8 +11,7 @@ from domain.agents.files.render import render_agent_file
 from domain.agents.imported.claude import claude_draft
 from domain.agents.imported.copilot import copilot_draft
 from domain.agents.imported.crewai import crew_drafts
-from domain.agents.imported.draft import Draft
-from domain.agents.imported.loss import Became, FieldReport
+from domain.agents.imported.draft import Draft, lost_draft
 from domain.errors import refused
 from legato.agent_files.yaml_header import read_yaml
 
@@ -57,9 +56,11 @@ def drafts_of(path: Path, dialect: Dialect | None) -> list[Draft]:
     """Make the drafts of one file; whatever is wrong with it is in their rows."""
     data = _bytes(path)
     if data is None:
-        return [_lost(path.name, "file_unreadable", "the file cannot be read")]
+        return [lost_draft(path.name, "file_unreadable", "the file cannot be read")]
     if len(data) > MOST_FILE:
-        return [_lost(path.name, "file_too_large", f"the file has more than {MOST_FILE} bytes")]
+        return [
+            lost_draft(path.name, "file_too_large", f"the file has more than {MOST_FILE} bytes")
+        ]
     match dialect or dialect_of(path):
         case "crewai":
             return list(_crew(path, data))
@@ -87,21 +88,8 @@ def _stem(path: Path) -> str:
 def _crew(path: Path, data: bytes) -> Iterator[Draft]:
     drafts, why = crew_drafts(data.decode("utf-8", errors="replace"), read_yaml)
     if why:
-        yield _lost(path.name, "crew_unreadable", why)
+        yield lost_draft(path.name, "crew_unreadable", why)
     yield from drafts
-
-
-def _lost(name: str, code: str, says: str) -> Draft:
-    told = FieldReport(
-        field="(file)",
-        given="value",
-        became=Became.REFUSED,
-        code=code,
-        says=says,
-        next="mend it there",
-        person=True,
-    )
-    return Draft(name, None, (told,))
 
 
 def unique(drafts: Sequence[Draft]) -> list[Draft]:
@@ -113,7 +101,7 @@ def unique(drafts: Sequence[Draft]) -> list[Draft]:
             known.update([] if draft.agent is None else [draft.agent.id])
             kept.append(draft)
             continue
-        told = _lost(draft.name, "name_taken", "another of these agents has this name").rows
+        told = lost_draft(draft.name, "name_taken", "another of these agents has this name").rows
         kept.append(Draft(draft.name, None, (*told, *draft.rows)))
     return kept
 

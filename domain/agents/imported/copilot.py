@@ -14,6 +14,7 @@ from domain.agents.imported.draft import (
     drafted,
     left_open,
     list_pair,
+    lost_draft,
     problem_row,
     row,
     stood,
@@ -89,12 +90,12 @@ def copilot_draft(data: bytes, name: str, read_yaml: ReadYaml) -> Draft:
     try:
         parts = split(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return _lost(name, "not_text", "the file is no UTF-8 text")
+        return lost_draft(name, "not_text", "the file is no UTF-8 text")
     if not isinstance(parts, Split):
         return Draft(name, None, (problem_row("", parts),))
     read = read_yaml(parts.header, parts.first_line)
     if not isinstance(read, Fields):
-        return _lost(name, "header_unreadable", f"the header breaks at line {read.line}")
+        return lost_draft(name, "header_unreadable", f"the header breaks at line {read.line}")
     pairs: list[tuple[Scalar, Node]] = []
     rows: list[FieldReport] = []
     for key, node in read.pairs:
@@ -107,19 +108,6 @@ def copilot_draft(data: bytes, name: str, read_yaml: ReadYaml) -> Draft:
         rows.append(_from_file(read))
     header = Fields(tuple(pairs), read.line)
     return drafted(name, header, parts.body, [*rows, *left_open(header)], parts.found)
-
-
-def _lost(name: str, code: str, says: str) -> Draft:
-    told = FieldReport(
-        field="(file)",
-        given="value",
-        became=Became.REFUSED,
-        code=code,
-        says=says,
-        next="mend it there",
-        person=True,
-    )
-    return Draft(name, None, (told,))
 
 
 def _from_file(read: Fields) -> FieldReport:

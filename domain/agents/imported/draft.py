@@ -10,7 +10,7 @@ from domain.agents.files.agent_file import KEYS, AgentFile
 from domain.agents.files.codes import Level
 from domain.agents.files.nodes import Fields, Items, Scalar, is_null
 from domain.agents.files.reading import read_definition
-from domain.agents.imported.loss import Became, FieldReport, Given
+from domain.agents.imported.loss import Became, FieldReport, Given, refused
 from domain.agents.imported.plan_step import shown_field
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ class Draft:
     name: str
     agent: AgentFile | None
     rows: tuple[FieldReport, ...]
+
+
+def lost_draft(name: str, code: str, says: str) -> Draft:
+    """Give the draft of a file from which no agent can be made."""
+    return Draft(name, None, (refused("(file)", code, says, "mend it there"),))
 
 
 def drafted(

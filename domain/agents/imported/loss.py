@@ -47,6 +47,33 @@ class FieldReport(Frozen):
     person: bool = False
 
 
+def refused(field: str, code: str, says: str, step: str) -> FieldReport:
+    """Refuse what stands in a source where `field` says, and have a person take the next step."""
+    return FieldReport(
+        field=field,
+        given="value",
+        became=Became.REFUSED,
+        code=code,
+        says=says,
+        next=step,
+        person=True,
+    )
+
+
+def left_out(field: str, code: str, says: str, step: str, narrows: str = "tools") -> FieldReport:
+    """Report what an agent does not get, for a person to look at; `narrows` as in a row."""
+    return FieldReport(
+        field=field,
+        given="value",
+        became=Became.DROPPED,
+        code=code,
+        says=says,
+        next=step,
+        narrows=(narrows,),
+        person=True,
+    )
+
+
 def given(value: object) -> Given:
     """Tell null, empty and a value apart; what is absent has no value to ask about."""
     if value is None:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from domain.agents.imported.loss import Became, FieldReport
+from domain.agents.imported.loss import Became, FieldReport, refused
 from domain.agents.imported.plan_step import MARK, VERSION, shown_id
 from domain.codec import Json, clean_text
 
@@ -64,15 +64,7 @@ def find_entry(file: StepFile, wanted: str) -> tuple[Entry | None, tuple[FieldRe
     there = ", ".join(file.names[:_MOST_NAMED]) or "none that has a plain name"
     code = "step_ambiguous" if found else "step_missing"
     says = "several steps are meant" if found else "no step has that id"
-    row = FieldReport(
-        field="(step)",
-        given="value",
-        became=Became.REFUSED,
-        code=code,
-        says=says,
-        next=f"name one of them after #: {there}",
-        person=True,
-    )
+    row = refused("(step)", code, says, f"name one of them after #: {there}")
     return None, (*whole, row)
 
 
@@ -199,25 +191,10 @@ def _more(form: Form) -> FieldReport:
 
 
 def _bad(number: int, code: str, says: str) -> FieldReport:
-    return FieldReport(
-        field=f"steps[{number - 1}]",
-        given="value",
-        became=Became.REFUSED,
-        code=code,
-        says=f"step {number} {says}",
-        next="mend this step; the others are read without it",
-        person=True,
-    )
+    step = "mend this step; the others are read without it"
+    return refused(f"steps[{number - 1}]", code, f"step {number} {says}", step)
 
 
 def _none(code: str, says: str, step: str = "mend the file") -> StepFile:
-    row = FieldReport(
-        field="(file)",
-        given="value",
-        became=Became.REFUSED,
-        code=code,
-        says=says,
-        next=step,
-        person=True,
-    )
+    row = refused("(file)", code, says, step)
     return StepFile("", rows=(row,))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from domain.agents.imported.loss import Became, FieldReport, given, tools_became
+from domain.agents.imported.loss import Became, FieldReport, given, left_out, tools_became
 from domain.agents.imported.old_tools import (
     CATEGORIES,
     NO_SERVERS,
@@ -290,13 +290,5 @@ def _none(name: str, older: str) -> FieldReport:
 
 
 def _lost(place: str, code: str, says: str, narrows: str = "tools") -> FieldReport:
-    return FieldReport(
-        field=place,
-        given="value",
-        became=Became.DROPPED,
-        code=code,
-        says=says,
-        next="take it out, or name what should stand for it",
-        narrows=(narrows,),
-        person=True,
-    )
+    step = "take it out, or name what should stand for it"
+    return left_out(place, code, says, step, narrows)
