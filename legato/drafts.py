@@ -13,6 +13,7 @@ from domain.agents.imported.copilot import copilot_draft
 from domain.agents.imported.crewai import crew_drafts
 from domain.agents.imported.draft import Draft, lost_draft
 from domain.errors import refused
+from legato.agent_files.folder import shown
 from legato.agent_files.yaml_header import read_yaml
 
 if TYPE_CHECKING:
@@ -54,20 +55,18 @@ def files_below(folder: Path) -> list[Path]:
 
 def drafts_of(path: Path, dialect: Dialect | None) -> list[Draft]:
     """Make the drafts of one file; whatever is wrong with it is in their rows."""
-    data = _bytes(path)
+    data, name = _bytes(path), shown(Path(path.name))
     if data is None:
-        return [lost_draft(path.name, "file_unreadable", "the file cannot be read")]
+        return [lost_draft(name, "file_unreadable", "the file cannot be read")]
     if len(data) > MOST_FILE:
-        return [
-            lost_draft(path.name, "file_too_large", f"the file has more than {MOST_FILE} bytes")
-        ]
+        return [lost_draft(name, "file_too_large", f"the file has more than {MOST_FILE} bytes")]
     match dialect or dialect_of(path):
         case "crewai":
             return list(_crew(path, data))
         case "copilot":
             return [copilot_draft(data, _stem(path), read_yaml)]
         case _:
-            return [claude_draft(data, path.name, read_yaml)]
+            return [claude_draft(data, name, read_yaml)]
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -88,7 +87,7 @@ def _stem(path: Path) -> str:
 def _crew(path: Path, data: bytes) -> Iterator[Draft]:
     drafts, why = crew_drafts(data.decode("utf-8", errors="replace"), read_yaml)
     if why:
-        yield lost_draft(path.name, "crew_unreadable", why)
+        yield lost_draft(shown(Path(path.name)), "crew_unreadable", why)
     yield from drafts
 
 

@@ -26,7 +26,7 @@ def drained_since(home: Path) -> str:
         return str(json.loads(_mark(home).read_text(encoding="utf-8"))["since"])
     except FileNotFoundError:
         return ""
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "an unknown time"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -47,13 +48,17 @@ class Target:
 
 @dataclass(frozen=True)
 class Import:
-    """What was read from one source: its parts, what is to be written, what is wrong with it."""
+    """What was read from one source: its parts, what is to be written, what is wrong with it.
+
+    `files` are those that were read.
+    """
 
     kind: Kind
     source: Path
     parts: tuple[Brought, ...]
     targets: tuple[Target, ...]
     rows: tuple[FieldReport, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
     def every(self) -> tuple[FieldReport, ...]:
@@ -86,6 +91,7 @@ def read_import(path: Path, to: Path | None, form: str = "") -> Import:
     `form` says what the source is, "" leaves that to its name. Raises `step_file_unreadable`,
     `import_unknown` and `import_too_large`.
     """
+    _require_reachable(path)
     flow = file_in(path)
     if form == "steps" or (not form and (path.suffix == ".json" or flow is not None)):
         return _steps(flow or path, to)
@@ -103,6 +109,21 @@ def read_import(path: Path, to: Path | None, form: str = "") -> Import:
     return _drafts(path, form or dialect_of(path) or "claude", form, [path], to)
 
 
+def _require_reachable(path: Path) -> None:
+    """Refuse a path that cannot even be looked at; that nothing is there is told later."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
+        raise refused(
+            "import_unknown",
+            f"{path} is nothing that can be imported",
+            cause=getattr(exc, "strerror", None) or "no path holds a NUL",
+            next="name a file or a folder that you can read",
+        ) from None
+
+
 def _why_not(path: Path) -> str:
     if path.is_dir():
         return "it holds neither a step_config.json nor an agent file"
@@ -116,7 +137,7 @@ def _drafts(path: Path, kind: str, form: str, files: Sequence[Path], to: Path | 
     texts = [text for draft in drafts if (text := text_of(draft)) is not None]
     parts = tuple(Brought(one.name, one.agent is not None, one.rows) for one in drafts)
     targets = tuple(Target(folder / name, text) for name, text in texts)
-    return Import(cast("Kind", kind), path, parts, targets)
+    return Import(cast("Kind", kind), path, parts, targets, files=tuple(files))
 
 
 def _steps(source: Path, to: Path | None) -> Import:
@@ -125,7 +146,7 @@ def _steps(source: Path, to: Path | None) -> Import:
     parts = tuple(Brought(one.name, one.step is not None, one.rows) for one in made.steps)
     wrong = any(row.became is Became.REFUSED for row in made.file.rows) and not parts
     targets = () if wrong else (Target(target, made.text),)
-    return Import("steps", source, parts, targets, made.file.rows)
+    return Import("steps", source, parts, targets, made.file.rows, (source,))
 
 
 def write_import(made: Import, *, overwrite: bool) -> tuple[Path, ...]:
@@ -154,12 +175,13 @@ def _differs(target: Target) -> bool:
         return target.path.read_text(encoding="utf-8") != target.text
     except FileNotFoundError:
         return False
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         return True
 
 
 def _refuse_own_source(made: Import) -> None:
-    own = [one.path for one in made.targets if one.path.resolve() == made.source.resolve()]
+    read = {os.path.realpath(file) for file in made.files}
+    own = [one.path for one in made.targets if os.path.realpath(one.path) in read]
     if own:
         raise refused(
             "import_target_taken",
@@ -175,12 +197,13 @@ def _write(target: Target) -> None:
         target.path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(target.text, encoding="utf-8")
         draft.replace(target.path)
-    except OSError as exc:
-        draft.unlink(missing_ok=True)
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
+        with suppress(OSError):  # where it could not be made, it cannot be removed either
+            draft.unlink(missing_ok=True)
         raise LegatoError(
             "import_not_written",
             f"{target.path} cannot be written",
-            cause=exc.strerror or type(exc).__name__,
+            cause=getattr(exc, "strerror", None) or "no path holds a NUL",
             next="name a place that you can write to with --to",
         ) from None
 

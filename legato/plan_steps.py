@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,12 @@ _PLACES = (Path("planning", "step_config.json"), Path("step_config.json"))
 
 def file_in(folder: Path) -> Path | None:
     """Find the file of saved steps that a workflow's folder keeps; None where it has none."""
-    return next((folder / one for one in _PLACES if (folder / one).is_file()), None)
+    return next((folder / one for one in _PLACES if _is_file(folder / one)), None)
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a file is there that can be looked at; `Path.is_file` raises where not."""
+    return os.path.isfile(path)  # noqa: PTH113 - it raises nothing
 
 
 def named_step(text: str) -> tuple[str, str]:
@@ -30,11 +36,11 @@ def named_step(text: str) -> tuple[str, str]:
     FILE may be a workflow's folder. A file whose own name holds `#` is found too.
     """
     path, step = text, ""
-    if not Path(text).exists():
+    if not os.path.exists(text):  # noqa: PTH110 - it raises nothing
         head, mark, tail = text.rpartition("#")
         path, step = (head, tail) if mark else (text, "")
     place = Path(absolute(path))
-    return str((file_in(place) if place.is_dir() else None) or place), step
+    return str(file_in(place) or place), step
 
 
 def read_file(path: Path) -> bytes:
@@ -42,7 +48,7 @@ def read_file(path: Path) -> bytes:
 
     Raises `step_file_unreadable`.
     """
-    cause = "it is no file" if path.exists() else "there is nothing at this path"
+    cause = "it is no file" if os.path.exists(path) else "there is nothing at this path"  # noqa: PTH110 - as above
     try:
         if path.is_file():
             with path.open("rb") as file:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 from domain.agents.environment import environment_problems
 from domain.errors import refused
 from domain.mcp.address import address_problem, shown_address
+from domain.words import on_one_line
 
 HINTED = "hinted"
 """In the place of names: the tools that the server itself says are so."""
@@ -85,10 +86,12 @@ def read_declared(text: str) -> Declared:
         root = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         return Declared(problems={"": (f"it is not TOML: {_placed(exc)}",)})
+    except (ValueError, RecursionError):
+        return Declared(problems={"": ("it is nested too deeply, or holds a number too long",)})
     problems: dict[str, tuple[str, ...]] = {}
     unknown = sorted(set(root) - {"servers"})
     if unknown:
-        problems[""] = (f"it holds {', '.join(unknown)}; only [servers.NAME] tables belong there",)
+        problems[""] = (f"it holds {_listed(unknown)}; only [servers.NAME] tables belong there",)
     tables = root.get("servers", {})
     if not isinstance(tables, dict):
         return Declared(problems={"": ("servers is no table; write [servers.NAME]",)})
@@ -155,6 +158,10 @@ def _placed(exc: tomllib.TOMLDecodeError) -> str:
     return where[0].strip("()") if where else "somewhere"
 
 
+def _listed(keys: Iterable[str]) -> str:
+    return ", ".join(map(on_one_line, keys))
+
+
 def _shape_problems(fields: Mapping[str, object]) -> list[str]:
     """Find fields that mean another kind of server, or nothing."""
     found: list[str] = []
@@ -168,7 +175,7 @@ def _shape_problems(fields: Mapping[str, object]) -> list[str]:
         found.append("its transport is not streamable-http, the only one that Legato speaks")
     unknown = sorted(fields.keys() - _KEYS - _PROCESS)
     if unknown:
-        found.append(f"it holds fields that mean nothing: {', '.join(unknown)}")
+        found.append(f"it holds fields that mean nothing: {_listed(unknown)}")
     return found
 
 
@@ -203,7 +210,7 @@ def _secret(where: str, given: object, found: list[str]) -> Secret:
     """Read a reference to a secret; a literal is refused unseen."""
     fields = cast("dict[str, object]", given) if isinstance(given, dict) else {}
     name, scheme = fields.get("secret"), fields.get("scheme", "")
-    known = fields.keys() <= {"secret", "scheme"} and scheme in {"", *_SCHEMES}
+    known = fields.keys() <= {"secret", "scheme"} and scheme in ("", *_SCHEMES)
     if not isinstance(name, str) or not _ENVIRONMENT.fullmatch(name) or not known:
         found.append(
             f'{where} must be {{secret = "NAME"}}, NAME being a variable of the worker\'s '

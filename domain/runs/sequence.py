@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -9,6 +10,8 @@ from pydantic import Field
 from domain.runs.conversation import Frozen
 
 MOST_REPAIRS = 3
+_MOST_SECONDS = 86400
+_MOST_ROWS = 1_000_000
 
 
 class CommandCheck(Frozen):
@@ -53,6 +56,19 @@ class Item(Frozen):
     repairs: int = MOST_REPAIRS
 
 
+def _check_problems(check: Check) -> list[str]:
+    """List what no record could hold of a check, or no check could keep to."""
+    match check:
+        case CommandCheck() if not 0 < check.limit <= _MOST_SECONDS:
+            return [f"the limit of a command must be above 0 and at most {_MOST_SECONDS} seconds"]
+        case FileCheck(equals=float() as number) if not math.isfinite(number):
+            return ["a file's value is compared with no number"]
+        case RowsCheck() if not 0 <= check.at_least <= _MOST_ROWS:
+            return [f"at_least must be 0 to {_MOST_ROWS}"]
+        case _:
+            return []
+
+
 def item_problems(items: tuple[Item, ...]) -> list[str]:
     """List everything that makes a sequence unfit to run."""
     found: list[str] = []
@@ -70,4 +86,5 @@ def item_problems(items: tuple[Item, ...]) -> list[str]:
             found.append(f"{where} says nothing")
         if not 0 <= item.repairs <= MOST_REPAIRS:
             found.append(f"{where}: repairs must be 0 to {MOST_REPAIRS}")
+        found += [f"{where}: {said}" for check in item.checks for said in _check_problems(check)]
     return found

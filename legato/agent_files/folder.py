@@ -13,6 +13,7 @@ from domain.agents.files.problems import Problem, in_file, problem
 from domain.agents.files.registry import Gathered, Located, unique
 from domain.codec import digest_bytes
 from domain.errors import LegatoError
+from domain.words import on_one_line
 from legato.agent_files.yaml_header import read_yaml
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def read_agent(
 
 
 def shown(path: Path) -> str:
-    """Write a path as text, whatever bytes its name has."""
-    return os.fsencode(path).decode("utf-8", errors="replace")
+    """Write a path as text on one line, whatever bytes its name has."""
+    return on_one_line(os.fsencode(path).decode("utf-8", errors="replace"))
 
 
 def is_agent_name(name: str) -> bool:

@@ -131,3 +131,12 @@ def test_a_damaged_memory_of_builds_is_none(tmp_path: Path) -> None:
     (tmp_path / "build.json").write_text('{"build": "x"}')
 
     assert last_tried(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"since": ' + "9" * 5000 + "}", "[]", ""])
+def test_a_mark_that_cannot_be_read_still_says_that_the_home_is_drained(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "drained").write_text(text)
+
+    assert drained_since(tmp_path) == "an unknown time"

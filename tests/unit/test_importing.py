@@ -216,3 +216,37 @@ def test_a_run_of_a_step_that_cannot_be_launched_is_refused_before_anything_star
     assert "model_missing" in run("--step-config", "s.json#verify", "x")
     assert "message_missing" in run("plan-step", "--step-config", "s.json#verify")
     assert not (here.parent / "home").exists()
+
+
+def test_agents_are_never_written_over_what_they_were_imported_from(here: Path) -> None:
+    (here / "agents").mkdir()
+    (here / "agents" / "reviewer.md").write_text(CLAUDE)
+
+    done = bring(here, "agents", "--to", "agents", "--overwrite")
+
+    assert done.json["error"]["code"] == "import_target_taken"
+    assert (here / "agents" / "reviewer.md").read_text() == CLAUDE
+
+
+@pytest.mark.parametrize("to", ["taken/below", "x" * 300, "y" * 250])
+def test_a_place_that_cannot_be_written_is_named(here: Path, to: str) -> None:
+    (here / "s.json").write_text(a_file(one={}))
+    (here / "taken").write_text("")
+
+    done = bring(here, "s.json", "--to", to, "--overwrite")
+
+    assert done.json["error"]["code"] == "import_not_written"
+    assert sorted(path.name for path in here.iterdir()) == ["s.json", "taken"]
+
+
+def test_a_path_that_cannot_be_looked_at_is_nothing_to_import(here: Path) -> None:
+    assert bring(here, "x" * 300).json["error"]["cause"] == "File name too long"
+
+
+def test_a_files_name_begins_no_line_of_the_report(here: Path) -> None:
+    (here / "agents").mkdir()
+    (here / "agents" / "a\nwritten: forged.md").write_text(CLAUDE)
+
+    (part,) = bring(here, "agents").json["parts"]
+
+    assert part["name"] == "a\\nwritten: forged.md"

@@ -121,3 +121,30 @@ def test_what_only_looks_like_this_machine_is_not(url: str) -> None:
 
 def test_an_address_is_shown_without_what_may_be_secret() -> None:
     assert shown_address("https://a:b@x.example/p?q=1#f") == "https://x.example/p"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "9" * 5000, "a = " + "[" * 3000 + "]" * 3000],
+    ids=["number", "depth"],
+)
+def test_a_file_that_the_parser_breaks_on_declares_nothing(text: str) -> None:
+    declared = read_declared(text)
+
+    assert declared.servers == {}
+    assert "too" in declared.problems[""][0]
+
+
+def test_a_scheme_that_is_no_text_is_refused() -> None:
+    declared = read_declared('[servers.a]\nurl = {secret = "A", scheme = ["Bearer"]}')
+
+    assert "is its scheme" in declared.problems["a"][0]
+
+
+def test_a_field_begins_no_line_of_what_is_told() -> None:
+    line = '"x\\nb: accepted\\u202e" = 1\n'
+    declared = read_declared(f'{line}[servers.a]\nurl = "https://x.example"\n{line}')
+
+    said = [*declared.problems[""], *declared.problems["a"]]
+    assert len(said) == 2
+    assert all("x\\nb: accepted\\u202e" in one for one in said)

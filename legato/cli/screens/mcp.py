@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from domain.mcp.bring import spec_of
-from domain.words import counted
+from domain.words import counted, on_one_line
 from legato.cli.screens.tables import table_of
 from legato.cli.spelling import spelled
 
@@ -33,7 +33,7 @@ def list_screen(rows: Sequence[Mapping[str, object]]) -> RenderableType:
     table = table_of("server", "address", "state", "tools", "accepted")
     wrong: list[Text] = []
     for row in rows:
-        name = str(row["name"]) or "mcp.toml"
+        name = on_one_line(str(row["name"])) or "mcp.toml"
         stands = cast("Mapping[str, object]", row["accepted"] or {})
         at = f"{str(stands['at'])[:19]} by {stands['by']}" if stands else ""
         table.add_row(name, str(row["address"]), str(row["state"]), str(row["tools"]), at)
@@ -57,7 +57,7 @@ def check_screen(checked: Checked) -> RenderableType:
 
 def _unfit(checked: Checked) -> list[Text]:
     return [
-        Text(f"{name} cannot be had: {'; '.join(why)}", style="yellow")
+        Text(f"{on_one_line(name)} cannot be had: {'; '.join(why)}", style="yellow")
         for name, why in checked.offered.unfit.items()
     ]
 
@@ -80,7 +80,7 @@ def _compared(checked: Checked) -> Text:
 
 def _changed(change: Change) -> str:
     parts = f": {', '.join(change.parts)}" if change.parts else ""
-    return f"{change.what} since it was accepted: {change.tool}{parts}"
+    return f"{change.what} since it was accepted: {on_one_line(change.tool)}{parts}"
 
 
 def accepted_screen(checked: Checked, fact: McpAccepted) -> Text:
@@ -91,5 +91,5 @@ def accepted_screen(checked: Checked, fact: McpAccepted) -> Text:
     for line in _unfit(checked):
         text.append("\n").append(line)
     for change in checked.changes:
-        text.append(f"\n  {change.what} {change.tool}")
+        text.append(f"\n  {change.what} {on_one_line(change.tool)}")
     return text

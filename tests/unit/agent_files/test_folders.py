@@ -12,6 +12,8 @@ from domain.agents.files.caps import MOST_AGENTS, MOST_FILE
 from domain.errors import LegatoError
 from legato.agent_files.discovery import Wanted, places, read_agents
 from legato.agent_files.folder import read_folder
+from legato.agent_files.lint import lint
+from legato.cli.screens.problems import problem_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,3 +198,13 @@ def test_a_snapshot_does_not_change_with_the_files(five: Wanted, tmp_path: Path)
 
     assert snapshot.source.list_agents() is before
     assert read_agents(five).source.list_agents() != before
+
+
+def test_a_files_name_begins_no_line_of_what_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a\n0 dropped\u202e.md").write_text("---\nname: [\n---\nx\n")
+
+    report = lint([str(tmp_path)])
+
+    lines = list(problem_lines(report.problems))
+    assert report.problems
+    assert all(line.startswith(f"{tmp_path}/a\\n0 dropped\\u202e.md:") for line in lines)
