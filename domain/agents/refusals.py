@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from math import inf
 from typing import TYPE_CHECKING
 
 from domain.agents.environment import environment_problems
 from domain.agents.profile import may_have
 from domain.agents.reach import outside, skills_of, surface_of
-from domain.runs.budget import LIMITS
+from domain.runs.budget import LIMITS, MOST
 from domain.runs.model_name import FORMS
 from domain.runs.sequence import item_problems
 from domain.tools.mentions import mentioned
@@ -77,9 +76,9 @@ def _limit_problems(which: str, limits: Limits) -> list[str]:
         "tokens": limits.tokens,
     }
     found = [
-        f"budget_invalid: {which}{name} must be a number from 0"
+        f"budget_invalid: {which}{name} must be a number from 0 to {MOST}"
         for name, limit in numbers.items()
-        if limit is not None and not 0 <= limit < inf
+        if limit is not None and not 0 <= limit <= MOST
     ]
     if limits.cost is not None and not _is_amount(limits.cost):
         found.append(f"budget_invalid: {which}cost {limits.cost!r} is not an amount of US dollars")
@@ -91,7 +90,7 @@ def _is_amount(text: str) -> bool:
         amount = Decimal(text)
     except InvalidOperation:
         return False
-    return amount.is_finite() and amount >= 0
+    return amount.is_finite() and 0 <= amount <= MOST
 
 
 def _registry_problems(specs: Mapping[str, ToolSpec]) -> list[str]:

@@ -14,6 +14,9 @@ Limit: TypeAlias = Literal["seconds", "steps", "calls", "tokens", "cost"]
 
 LIMITS: tuple[Limit, ...] = ("seconds", "steps", "calls", "tokens", "cost")
 
+MOST = 10**12
+"""No amount is more: every one of them can be counted with exactly."""
+
 SHARE = Decimal("0.8")
 """The share of a hard limit at which its soft limit stands where none is given."""
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from domain.errors import LegatoError
 from domain.words import counted
 from legato.cli.console import Call, json_option, run_async
+from legato.cli.seconds import Seconds
 from legato.cli.spelling import spelled
 from legato.drained import LOOK, drain, is_worked_for
 from legato.embedded import Status, stack_status
@@ -28,7 +29,7 @@ AGAIN = "`legato up` has the workers go on"
 @click.command("drain")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     default=USUAL,
     show_default=True,
     metavar="SECONDS",

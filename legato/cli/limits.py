@@ -8,13 +8,14 @@ import click
 
 from domain.agents.definition import MOST_WAIT
 from domain.runs import budget
-from legato.cli.money import MOST, dollars
+from legato.cli.money import dollars
+from legato.cli.seconds import Seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_COUNT = click.IntRange(0, MOST)
-_SECONDS = click.FloatRange(0, MOST)
+_COUNT = click.IntRange(0, budget.MOST)
+_SECONDS = Seconds()
 SOFT = "Where the agent is told to wrap up; 80 % of the hard limit if not given."
 
 
@@ -78,14 +79,14 @@ def limit_options(command: Callable[..., int]) -> Callable[..., int]:
         (
             click.option(
                 "--max-output-tokens",
-                type=click.IntRange(1, MOST),
+                type=click.IntRange(1, budget.MOST),
                 default=4096,
                 show_default=True,
                 help="At most so many tokens in one answer.",
             ),
             click.option(
                 "--max-wait",
-                type=click.FloatRange(0, MOST),
+                type=_SECONDS,
                 default=MOST_WAIT,
                 show_default=True,
                 metavar="SECONDS",

@@ -6,7 +6,8 @@ from decimal import Decimal, InvalidOperation
 
 import click
 
-MOST = 10**12
+from domain.runs.budget import MOST
+
 _PLACES = 12
 
 

@@ -39,6 +39,8 @@ def names(**request: object) -> tuple[str, ...]:
         ("budget_invalid", {"budget": Budget(seconds=float("inf"))}),
         ("budget_invalid", {"budget": Budget(steps=2, soft=Limits(steps=3))}),
         ("budget_invalid", {"budget": Budget(soft=Limits(cost="-1"))}),
+        ("budget_invalid", {"budget": Budget(cost="1e999999999")}),
+        ("budget_invalid", {"budget": Budget(tokens=10**400)}),
         ("max_tokens_invalid", {"max_tokens": 0}),
         ("temperature_invalid", {"temperature": -0.1}),
         ("path_relative", {"workspace": "here"}),

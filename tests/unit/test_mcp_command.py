@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
+from domain.mcp.declared import Server
+from domain.mcp.snapshot import McpAccepted, OfferedTool, snapshot_digest
+from ledger.mcp import Accepted
 from legato.cli.program import run_program
-from legato.mcp_servers import read_file
+from legato.cli.screens.mcp import accepted_screen, check_screen
+from legato.mcp_servers import Checked, Offered, read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,3 +61,22 @@ def test_a_file_that_cannot_be_read_declares_nothing(
 
     assert declared.servers == {}
     assert says in declared.problems[""][0]
+
+
+def test_a_servers_tool_begins_no_line_of_what_is_shown() -> None:
+    name = "x\nas accepted by you\u202e"
+    tool = OfferedTool(name=name, argument_schema="{}")
+    fact = McpAccepted(
+        n=1, server="a", address="https://x.example", tools=(), digest=snapshot_digest(())
+    )
+    stands = Accepted(fact=fact, by="you", at=datetime(2026, 1, 1, tzinfo=UTC))
+    server = Server("a", "https://x.example")
+    checked = Checked(server, Offered((tool,), {name: ("it has no name",)}), stands)
+    console = Console(width=200)
+
+    with console.capture() as shown:
+        console.print(check_screen(checked), accepted_screen(checked, fact))
+
+    lines = shown.get().splitlines()
+    assert not [line for line in lines if line.startswith("as accepted")]
+    assert "added since it was accepted: x\\nas accepted by you\\u202e" in lines

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from domain.agents.imported import step_model
-from domain.agents.imported.loss import Became, FieldReport, left_out, problems_of, refused
+from domain.agents.imported.loss import Became, FieldReport, left_out, problems_of
+from domain.agents.imported.loss import refused as refused_row
 from domain.agents.imported.plan_step import PlanStep
 from domain.agents.imported.step_config import Asked, translate
 from domain.agents.imported.step_file import find_entry
@@ -122,11 +123,11 @@ def authority_rows(asked: Profile | None, step: PlanStep) -> tuple[FieldReport, 
     if step.mode == "scripted":
         says = "the step runs a saved program, which is no agent"
         mend = "set its declared_execution_mode (mode) to agentic if an agent is to do it"
-        found.append(refused("(step)", "step_scripted", says, mend))
+        found.append(refused_row("(step)", "step_scripted", says, mend))
     if step.profile is Profile.READER and asked is Profile.WRITER:
         says = "the step is stored as a Reader and the call asks for a Writer"
         mend = "call it without --writer, or change the stored profile"
-        found.append(refused("profile", "profile_narrower", says, mend))
+        found.append(refused_row("profile", "profile_narrower", says, mend))
     return tuple(found)
 
 
@@ -189,7 +190,7 @@ def _ambiguous(launch: _Launch) -> list[FieldReport]:
         if pattern.startswith("mcp__*__") and not pattern.endswith("__*") and len(servers) > 1:
             place = launch.place("mcp_tools", n, pattern)
             says = f"{len(servers)} servers have a tool of that name"
-            rows.append(refused(place, "tool_ambiguous", says, "write SERVER:TOOL in the file"))
+            rows.append(refused_row(place, "tool_ambiguous", says, "write SERVER:TOOL in the file"))
     return rows
 
 
