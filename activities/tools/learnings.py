@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -9,11 +10,13 @@ from activities.tools import stores
 from activities.tools.arguments import REVISION_PATTERN, object_schema
 from activities.tools.change import probe_change
 from activities.tools.listing import list_files
+from activities.tools.paths import shown
 from activities.tools.reading import read_file
 from activities.tools.stores import Store
 from activities.tools.writing import probe_write
 from domain.agents import store_folders as folders
 from domain.agents.profile import require_writer
+from domain.errors import refused
 from domain.ports import Executed, Tool
 from domain.tools.registry import Effect, ToolSpec, Writes, tool_spec
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from domain.codec import Json
-    from domain.ports import ToolContext, ToolReturn
+from domain.ports import ToolContext, ToolReturn
 
 LEARNINGS: Final = Store(
     folder=folders.LEARNINGS,
@@ -39,7 +42,15 @@ LEARNINGS: Final = Store(
 
 
 def _place(arguments: Mapping[str, Json]) -> str:
-    return f"{arguments.get('topic')}.md"
+    """Give a topic's file; raises `invalid_path` where a schema's $ let a newline pass."""
+    topic = str(arguments.get("topic"))
+    if not re.fullmatch(_NAME, topic) or topic.endswith("\n"):
+        raise refused(
+            "invalid_path",
+            f"{shown(topic)} is no topic",
+            next="use small letters, digits and dashes",
+        )
+    return f"{topic}.md"
 
 
 def _read(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
@@ -51,9 +62,8 @@ def _read(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
 
 def _read_any(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
     empty = "" if arguments.get("topic") is not None else "There are no learnings yet."
-    return stores.reading(LEARNINGS, _read, empty)(
-        {**arguments, "path": _place(arguments)}, context
-    )
+    named = shown(f"{arguments.get('topic')}.md")
+    return stores.reading(LEARNINGS, _read, empty)({**arguments, "path": named}, context)
 
 
 def _write(arguments: Mapping[str, Json], context: ToolContext) -> Executed:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from domain.ports import Execute, Probe, Probed, ToolContext, ToolReturn
 
     Look = Callable[[Mapping[str, Json], ToolContext], Probed]
+
+
+_WORDS = re.compile(r"(?<![\w./-])(?:the workspace|[a-z]+_files?)(?![\w/-]|\.\w)")
+"""What a refusal may say of the file tools; the same words in a path are the path's."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def reading(store: Store, execute: Execute, empty: str) -> Execute:
     @_answering(store)
     def run(arguments: Mapping[str, Json], context: ToolContext) -> ToolReturn:
         place = inside(store, context)
-        if Path(place.workspace).is_dir():
+        if os.path.lexists(place.workspace):  # what is no folder is told by the tool
             return execute(arguments, place)
         if not empty:
             raise refusal_of(FileNotFoundError(errno.ENOENT, ""), str(arguments["path"]))
@@ -78,6 +84,12 @@ def reading(store: Store, execute: Execute, empty: str) -> Execute:
 def write(store: Store, path: str, arguments: Mapping[str, Json], context: ToolContext) -> Executed:
     """Make or replace one text, `content` of the arguments; raises what is refused."""
     data = encoded(text(arguments, "content") or "", "content")
+    if b"\0" in data:
+        raise refused(
+            "invalid_text",
+            "the content holds a NUL, and no text that does can be read back",
+            next="send the text again without it",
+        )
     if len(data) > store.largest:
         raise refused(
             "content_too_large",
@@ -163,6 +175,5 @@ def _answering(store: Store) -> Callable[[Callable[..., ToolReturn]], Execute]:
 
 
 def _refused(store: Store, code: str, says: str) -> Executed:
-    for name, own in store.tools.items():
-        says = says.replace(name, own)
-    return Executed(error(code, says.replace("the workspace", f"the {store.called}")))
+    words = {**store.tools, "the workspace": f"the {store.called}"}
+    return Executed(error(code, _WORDS.sub(lambda word: words.get(word[0], word[0]), says)))

@@ -256,3 +256,34 @@ def test_a_change_that_died_after_its_receipt_is_absent_and_made_once(
     assert call(context, name, **WRITES[name]).tag is Tag.OK
     assert file.read_text() == FACT
     assert isinstance(probe(WRITES[name], context), Executed)
+
+
+def test_a_topic_with_a_newline_behind_it_is_none(context: ToolContext) -> None:
+    written = call(context, "write_learning", topic="rates\n", content=FACT)
+
+    assert (written.tag, written.code) == (Tag.ERROR, "invalid_path")
+    assert call(context, "read_learnings").text == "There are no learnings yet."
+    call(context, "write_learning", topic="rates", content=FACT)
+    assert call(context, "read_learnings", topic="rates\n").code == "invalid_path"
+
+
+def test_a_refusal_leaves_a_path_as_it_was_given(context: ToolContext) -> None:
+    owned(context)
+
+    for path in ("notes/read_file.md", "read_file/the workspace/write_file", "notes/x-list_files"):
+        says = call(context, "read_knowledge", path=path).text
+        assert says == f"{path} does not exist. Next: look for it with list_knowledge."
+
+
+def test_a_text_that_could_not_be_read_back_is_not_kept(context: ToolContext) -> None:
+    written = call(context, "write_note", path="notes/a.md", content="a\0b")
+
+    assert (written.tag, written.code) == (Tag.ERROR, "invalid_text")
+    assert call(context, "list_knowledge").text == "The knowledgebase is empty."
+
+
+def test_a_store_that_is_no_folder_is_not_called_empty(context: ToolContext) -> None:
+    Path(context.stores).mkdir(parents=True, exist_ok=True)
+    Path(context.stores, "learnings").write_text("")
+
+    assert call(context, "read_learnings").code == "workspace_missing"
