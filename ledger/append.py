@@ -136,10 +136,12 @@ def _unreachable(exc: Exception, known: str) -> LegatoError:
 
 def closed_error(stream: str) -> LegatoError:
     """Say that a run has ended and takes nothing more."""
+    run_id = stream.removeprefix("run/")
     return refused(
         "run_closed",
-        f"{stream} has ended and takes nothing more",
-        next="start a new run; `legato show` tells what this one came to",
+        f"the run {run_id} has ended and takes nothing more",
+        next=f"see `legato show {run_id}`; start a new run, or go on from what this one left "
+        f"undone with `legato resume {run_id}`",
     )
 
 

@@ -44,17 +44,13 @@ def added_by(budget: Budget, wanted: Wanted) -> Limits:
     if not wanted.named():
         found.append("nothing_named: no limit is named")
     if found:
-        raise _refused(found)
+        raise problems(
+            "budget_refused",
+            "the budget cannot be raised so",
+            found,
+            next="name limits that `legato show RUN` lists, each higher than it is or as +N",
+        )
     return Limits.model_validate(added)
-
-
-def _refused(found: list[str]) -> Exception:
-    return problems(
-        "budget_refused",
-        "the budget cannot be raised so",
-        found,
-        next="name limits that `legato show` lists, each higher than it is or as +MORE",
-    )
 
 
 def budget_with(budget: Budget, wanted: Wanted) -> Budget:
@@ -74,6 +70,7 @@ def budget_with(budget: Budget, wanted: Wanted) -> Budget:
             step = total - at if total is not None else wanted.more.amount(limit) or Decimal(0)
             added[limit] = written(limit, step)
     if found:
-        raise _refused(found)
+        mend = "write N without a plus for a limit that the run does not have"
+        raise problems("budget_refused", "the run cannot have this budget", found, next=mend)
     grown = raised(budget, Limits.model_validate(added))
     return grown.model_copy(update=fresh)

@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 from domain.agents.files.agent_file import digest_of, to_json
+from domain.agents.files.codes import Level
 from domain.errors import LegatoError, refused
 from legato.cli.console import Call, json_option
 from legato.cli.screens.problems import problem_lines, report_screen
@@ -227,9 +228,13 @@ def _about(problems: Sequence[Problem], where: str) -> tuple[Problem, ...]:
 
 def _unknown(name: str, snapshot: Snapshot) -> LegatoError:
     ids = ", ".join(agent.id for agent in snapshot.registry.agents())
+    found = f"the agents here are {ids}" if ids else "no agent file here can be used"
+    untrusted = [f"{folder} is left out: it is not trusted" for folder in snapshot.withheld]
+    lost = dict.fromkeys(one.file for one in snapshot.problems if one.level is Level.DROPPED)
+    dropped = [f"{file} is dropped" for file in lost]
     return refused(
         "agent_not_found",
         f"there is no agent file {name!r}",
-        cause=f"the agents here are {ids}" if ids else "there are no agent files here",
+        cause="; ".join((found, *untrusted, *dropped)),
         next="name one of them; `legato agents list` says what each does and what is left out",
     )

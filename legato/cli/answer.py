@@ -68,7 +68,9 @@ def addressed(run_id: str, events: Sequence[Recorded], words: Sequence[str]) -> 
         return words[0], " ".join(words[1:])
     if len(asked) == 1:
         return asked[0].input_id, " ".join(words)
-    raise _several(run_id, asked) if asked else _nothing(run_id)
+    if asked:
+        raise _several(run_id, asked)
+    raise _nothing(run_id, over=any(event.fact.closes for event in events))
 
 
 def _without_answer(run_id: str, input_id: str, asked: Sequence[AskedView]) -> LegatoError:
@@ -81,11 +83,13 @@ def _without_answer(run_id: str, input_id: str, asked: Sequence[AskedView]) -> L
     )
 
 
-def _nothing(run_id: str) -> LegatoError:
+def _nothing(run_id: str, *, over: bool) -> LegatoError:
+    """Say that there is no question; a message is proposed to a run only that can take one."""
+    then = f"`legato send {run_id} TEXT` sends it a message"
     return refused(
         "input_not_found",
-        f"the run {run_id} asks nothing",
-        next=f"see `legato show {run_id}`; `legato send {run_id} TEXT` sends it a message",
+        f"the run {run_id} {'has ended and ' if over else ''}asks nothing",
+        next=f"see `legato show {run_id}`" + ("" if over else f"; {then}"),
     )
 
 

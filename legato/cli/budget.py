@@ -12,7 +12,7 @@ from domain.runs.budget import LIMITS, Limits, written
 from domain.runs.raising import Wanted
 from legato.cli.console import Call, json_option, run_async
 from legato.cli.limits import added_options
-from legato.cli.money import dollars
+from legato.cli.money import plain
 from legato.cli.steer import RUN_HELP
 from legato.door import new_id, raise_budget
 from legato.readings import find_run
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
     from domain.runs.budget import Budget, Limit
     from ledger.accept import Accepted
+
+_WHOLE = "whole number, such as 10 or +10"
+_FRACTIONS = {
+    "max_seconds": "number of seconds, such as 90 or +90",
+    "max_cost": "amount of money, such as 2.50 or +2.50",
+}
+"""What the limits are that need not be whole numbers; all others do."""
 
 
 class WantedOptions(TypedDict):
@@ -37,16 +44,15 @@ class WantedOptions(TypedDict):
 
 
 def _amount(
-    ctx: click.Context, parameter: click.Parameter, value: str | None
+    _ctx: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[bool, Decimal] | None:
     """Read `N` or `+N`; raises click's BadParameter."""
-    text = dollars(ctx, parameter, None if value is None else value.removeprefix("+"))
-    if value is None or text is None:
+    if value is None:
         return None
-    amount = Decimal(text)
-    whole = parameter.name not in {"max_seconds", "max_cost"}
-    if whole and amount != amount.to_integral_value():
-        raise click.BadParameter(f"{value!r} is no whole number")
+    what = _FRACTIONS.get(parameter.name or "", _WHOLE)
+    amount = Decimal(plain(value.removeprefix("+"), what))
+    if what == _WHOLE and amount != amount.to_integral_value():
+        raise click.BadParameter(f"{value!r} is no {_WHOLE}")
     return value.startswith("+"), amount
 
 

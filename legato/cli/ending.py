@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from domain.errors import LegatoError, to_json
+from domain.runs.budget import LIMITS
 from domain.runs.messages import sent_to, undelivered
 from domain.runs.overview import Overview
 from domain.runs.recorded import facts_of
@@ -90,6 +91,9 @@ def _error(seen: Overview, status: Status) -> LegatoError | None:
             code = state.reason or f"run_{status.value}"
             said = state.message or f"the run ended as {status.value}"
             step = next_step(f"{code} {said}", seen.identity.model, _here)
+            if (limit := code.removeprefix("budget_")) in LIMITS:
+                more = f"--max-{limit} +N"
+                step = f"`legato resume {run_id} {more}` goes on with N more; {show}"
             step = step or (f"{MEND}; {show}" if code == "definition_refused" else show)
             return LegatoError(code, said, cause=code, next=step, details=details)
 

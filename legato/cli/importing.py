@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from domain.words import counted
 from legato.cli.console import Call, json_option
 from legato.cli.screens.loss import import_screen
 from legato.importing import FORMS, Import, read_import, report_json, write_import
@@ -52,7 +53,7 @@ def _said(made: Import, written: Sequence[Path], *, waits: bool) -> str:
     """Say what was written, or why nothing was."""
     if waits:
         return (
-            f"nothing is written: {made.for_people} cases are for a person; decide them in the "
+            f"nothing is written: {counted(made.for_people, 'case')} for a person; decide in the "
             "file (a stored profile decides those of stores), or leave out --strict"
         )
     if not written:

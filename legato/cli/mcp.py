@@ -8,6 +8,7 @@ import click
 
 from domain.errors import refused
 from domain.mcp.bring import spec_of
+from domain.mcp.declared import find_server
 from ledger.mcp import read_accepted
 from legato.cli.console import Call, json_option, run_async
 from legato.cli.screens.mcp import accepted_screen, check_screen, list_screen
@@ -94,6 +95,7 @@ def check_command(call: Call, name: str) -> int:
 
     Exit status 0 where nothing differs, 5 where a person has to accept something.
     """
+    find_server(read_file(call.settings().home), name)
 
     async def work() -> Checked:
         async with call.door() as door:
@@ -114,6 +116,7 @@ def check_command(call: Call, name: str) -> int:
 @click.pass_obj
 def accept_command(call: Call, name: str, digest: str) -> int:
     """Accept the tools of server NAME as it offers them now, for agents built from now on."""
+    find_server(read_file(call.settings().home), name)
 
     async def work() -> tuple[Checked, McpAccepted]:
         async with call.door() as door:

@@ -16,12 +16,15 @@ def dollars(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
 
     Finite, from 0 to 10**12, at most 12 decimal places; raises click's BadParameter.
     """
-    if value is None:
-        return None
+    return None if value is None else plain(value, "amount of money, such as 2.50")
+
+
+def plain(value: str, what: str) -> str:
+    """Check an amount within the same bounds; `what` is what a text that is none is not."""
     try:
         amount = Decimal(value)
     except InvalidOperation:
-        raise click.BadParameter(f"{value!r} is no amount of money, such as 2.50") from None
+        raise click.BadParameter(f"{value!r} is no {what}") from None
     if not amount.is_finite() or not 0 <= amount <= MOST:
         raise click.BadParameter(f"{value!r} is not between 0 and {MOST}")
     exponent = amount.as_tuple().exponent

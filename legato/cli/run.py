@@ -62,7 +62,7 @@ class RunOptions(Limits):
 
 
 @click.command("run")
-@click.argument("agent")
+@click.argument("agent", default="", metavar="AGENT")
 @click.argument("message", default="")
 @click.option("--items", default="", metavar="FILE", help=ITEMS_HELP)
 @click.option("--workspace", "-w", default="", metavar="PATH", help="The folder it works in.")
@@ -135,6 +135,10 @@ def _asked(given: RunOptions) -> tuple[str, str]:
     agent, message = given["agent"], given["message"]
     if given["step_config"] and not message and agent not in ROLES:
         agent, message = PLAN_STEP, agent
+        if not message and not given["items"]:
+            raise click.UsageError("give the MESSAGE: what the saved step is to do")
+    if not agent:
+        raise click.UsageError("Missing argument 'AGENT'.")
     if given["items"] and message:
         both = "give a MESSAGE or --items, not both: the items say what there is to do"
         raise click.UsageError(both)

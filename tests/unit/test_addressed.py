@@ -56,6 +56,15 @@ def test_an_answer_to_nothing_is_refused() -> None:
     refused = refusal(["yes"])
 
     assert (refused.code, refused.message) == ("input_not_found", f"the run {RUN} asks nothing")
+    assert f"legato send {RUN} TEXT" in refused.next
+
+
+def test_no_message_is_proposed_to_a_run_that_has_ended() -> None:
+    with pytest.raises(LegatoError) as refused:
+        addressed(RUN, recorded(*asked(), f.run_ended()), ["yes"])
+
+    assert refused.value.message == f"the run {RUN} has ended and asks nothing"
+    assert refused.value.next == f"see `legato show {RUN}`"
 
 
 def test_a_question_without_an_answer_is_refused_with_what_to_type() -> None:

@@ -40,6 +40,22 @@ def test_a_server_that_cannot_be_used_is_listed_with_what_is_wrong(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mcp.toml"]
 
 
+@pytest.mark.parametrize("command", ["check", "accept"])
+def test_a_server_that_is_not_declared_is_refused_before_anything_is_started(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
+    monkeypatch.setenv("LEGATO_HOME", str(tmp_path))
+
+    status = run_program(["--json", "mcp", command, "nobody"])
+
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (status, error["code"]) == (3, "mcp_server_unknown")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_a_file_there_are_no_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,3 +143,30 @@ def test_a_stack_that_is_not_supervised_has_no_addresses(
     assert "127.0.0.1:7" not in read.out
     assert "planted" not in json.dumps(status.json)
     assert "up`" in read.out
+
+
+@pytest.mark.parametrize(
+    ("option", "amount", "said"),
+    [
+        ("--max-steps", "x", "'x' is no whole number, such as 10 or +10"),
+        ("--max-tokens", "1.5", "'1.5' is no whole number, such as 10 or +10"),
+        ("--max-seconds", "+1m", "'1m' is no number of seconds, such as 90 or +90"),
+        ("--max-cost", "much", "'much' is no amount of money, such as 2.50 or +2.50"),
+    ],
+)
+def test_a_limit_that_is_no_amount_is_told_what_it_has_to_be(
+    tmp_path: Path, option: str, amount: str, said: str
+) -> None:
+    refused = say(tmp_path, "--json", "budget", "01a22df9-41e3", option, amount)
+
+    assert refused.code == 2
+    assert said in refused.error["message"]
+
+
+def test_a_saved_step_without_a_message_is_asked_for_its_message(tmp_path: Path) -> None:
+    refused = say(tmp_path, "--json", "run", "--step-config", "flows#fetch")
+    nobody = say(tmp_path, "--json", "run")
+
+    assert (refused.code, nobody.code) == (2, 2)
+    assert refused.error["message"] == "give the MESSAGE: what the saved step is to do"
+    assert nobody.error["message"] == "Missing argument 'AGENT'."

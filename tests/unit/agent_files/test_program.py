@@ -254,3 +254,17 @@ def test_a_remote_source_takes_the_place_of_folders(project: Path) -> None:
     assert SECRET not in settled.out + settled.err
     assert (both.code, both.error["code"]) == (3, "agent_sources_conflict")
     assert (exposed.code, exposed.error["code"]) == (3, "settings_invalid")
+
+
+def test_an_agent_that_is_not_there_is_refused_with_what_was_left_out(project: Path) -> None:
+    bad = project / ".claude" / "agents" / "bad.md"
+    bad.write_text(BAD, encoding="utf-8")
+    shown = ("--json", "agents", "show", "bad", "--workspace", str(project))
+
+    untrusted = say(project, *shown).error["cause"]
+    trusted = say(project, *shown, "--trust-project").error["cause"]
+
+    assert untrusted == (
+        f"no agent file here can be used; {bad.parent} is left out: it is not trusted"
+    )
+    assert trusted == f"the agents here are good-one; {bad} is dropped"
