@@ -171,10 +171,10 @@ def write_import(made: Import, *, overwrite: bool) -> tuple[Path, ...]:
 
 
 def _differs(target: Target) -> bool:
+    if not os.path.isfile(target.path):  # noqa: PTH113 - it raises nothing
+        return os.path.lexists(target.path)
     try:
         return target.path.read_text(encoding="utf-8") != target.text
-    except FileNotFoundError:
-        return False
     except (OSError, ValueError):
         return True
 

@@ -35,7 +35,10 @@ def read_file(home: Path) -> Declared:
     """Read the declarations as they stand now; no file declares nothing."""
     path = home / FILE
     try:
-        data = path.read_bytes()
+        if path.exists() and not path.is_file():
+            return Declared(problems={"": (f"{path} is no regular file",)})
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         return Declared()
     except OSError as exc:

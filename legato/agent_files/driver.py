@@ -72,6 +72,7 @@ def _ask(url: str, token: str) -> bytes:
 
     deadline = monotonic() + _SECONDS
     timeout = httpx.Timeout(30.0, connect=10.0)
+    _require_usable(url)
     origin = _origin(url)
     try:
         with httpx.Client(timeout=timeout, trust_env=False) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -250,3 +251,12 @@ def test_a_files_name_begins_no_line_of_the_report(here: Path) -> None:
     (part,) = bring(here, "agents").json["parts"]
 
     assert part["name"] == "a\\nwritten: forged.md"
+
+
+def test_a_pipe_in_the_way_is_not_waited_for(here: Path) -> None:
+    (here / "s.json").write_text(a_file(one={}))
+    os.mkfifo(here / "new.json")
+
+    done = bring(here, "s.json", "--to", "new.json")
+
+    assert done.json["error"]["code"] == "import_target_taken"

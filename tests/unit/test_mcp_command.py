@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -96,3 +97,9 @@ def test_a_servers_tool_begins_no_line_of_what_is_shown() -> None:
     lines = shown.get().splitlines()
     assert not [line for line in lines if line.startswith("as accepted")]
     assert "added since it was accepted: x\\nas accepted by you\\u202e" in lines
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "mcp.toml")
+
+    assert "no regular file" in read_file(tmp_path).problems[""][0]

@@ -208,3 +208,18 @@ def test_a_files_name_begins_no_line_of_what_is_told(tmp_path: Path) -> None:
     lines = list(problem_lines(report.problems))
     assert report.problems
     assert all(line.startswith(f"{tmp_path}/a\\n0 dropped\\u202e.md:") for line in lines)
+
+
+def test_a_path_that_is_too_long_leads_to_nothing() -> None:
+    with pytest.raises(LegatoError) as caught:
+        lint(["x" * 5000])
+
+    assert caught.value.code == "agents_path_not_found"
+
+
+@pytest.mark.parametrize("url", ["https://[::1", "https://\u2100.example"])
+def test_a_remote_source_whose_address_cannot_be_read_is_refused(url: str) -> None:
+    with pytest.raises(LegatoError) as caught:
+        read_agents(Wanted(url=url))
+
+    assert caught.value.code == "agent_source_address"
