@@ -136,8 +136,8 @@ def test_the_budget_of_an_open_run_is_raised_through_the_program(stack: LiveStac
 
 
 def test_an_ended_run_goes_on_in_a_new_one_through_the_program(stack: LiveStack) -> None:
-    model = stack.script("resumed", calls(("list_files", {})), text("done"))
-    where = ("-w", str(stack.workspace("resumed")), "-m", model)
+    model = stack.script("steer_resumed", calls(("list_files", {})), text("done"))
+    where = ("-w", str(stack.workspace("steer_resumed")), "-m", model)
     old = stack.inside("--json", "run", "generic", "go", *where, "--max-steps", "1")
     run_id = str(old.json["run_id"])
 
