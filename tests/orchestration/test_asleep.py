@@ -80,7 +80,6 @@ async def counting(rig: Rig) -> str:
 
 async def all_once(rig: Rig, run_id: str, responses: int) -> None:
     """One end, no response or outcome twice, and a record that holds."""
-    assert (await rig.run(run_id)).status == "completed"
     assert len(await rig.of(run_id, RunEnded)) == 1
     assert len(await rig.of(run_id, ModelResponded)) == responses
     assert len((rig.folder / "outside.txt").read_text().splitlines()) == 1
@@ -88,7 +87,7 @@ async def all_once(rig: Rig, run_id: str, responses: int) -> None:
     await all_holds(rig)
 
 
-async def in_a_model_call(rig: Rig) -> None:
+async def in_a_model_call(rig: Rig) -> str:
     """The answer it was waiting for counts as usage only: the other has asked again."""
     first = rig.start_worker()
     run_id = await rig.launch(model=rig.script("steps: [{text: slowly does it, delay_seconds: 4}]"))
@@ -103,12 +102,12 @@ async def in_a_model_call(rig: Rig) -> None:
     assert [fact.n for fact in await rig.of(run_id, ModelLost)] == [1]
     assert [fact.n for fact in await rig.of(run_id, ModelRequested)] == [1, 2]
     assert [fact.n for fact in await rig.of(run_id, ModelResponded)] == [2]
-    assert (await rig.run(run_id)).status == "completed"
     assert len(await rig.of(run_id, RunEnded)) == 1
     await all_holds(rig)
+    return run_id
 
 
-async def in_the_effect(rig: Rig) -> None:
+async def in_the_effect(rig: Rig) -> str:
     """A person has said what became of the call: its own outcome comes too late."""
     first = rig.start_worker()
     run_id = await counting(rig)
@@ -125,6 +124,7 @@ async def in_the_effect(rig: Rig) -> None:
     assert (call.outcome.tag, call.by) == (Tag.OK, "person")
     assert [fact.round for fact in await rig.of(run_id, CallIntended)] == [1]
     await all_once(rig, run_id, 2)
+    return run_id
 
 
 @asynccontextmanager
@@ -145,7 +145,7 @@ async def recording(
         yield held, pid
 
 
-async def while_recorded(rig: Rig, *, kept: bool) -> None:
+async def while_recorded(rig: Rig, *, kept: bool) -> str:
     """Its outcome is committed while it sleeps, or its connection is lost before that."""
     first = rig.start_worker()
     run_id = await counting(rig)
@@ -167,9 +167,10 @@ async def while_recorded(rig: Rig, *, kept: bool) -> None:
     (call,) = await rig.of(run_id, CallSettled)
     assert (call.outcome.tag, call.by) == (Tag.OK, "execution")
     await all_once(rig, run_id, 2)
+    return run_id
 
 
-CASES: tuple[Callable[[Rig], Awaitable[None]], ...] = (
+CASES: tuple[Callable[[Rig], Awaitable[str]], ...] = (
     in_a_model_call,
     in_the_effect,
     partial(while_recorded, kept=True),
@@ -182,10 +183,11 @@ async def test_a_worker_that_slept_past_its_heartbeat_does_nothing_twice_when_it
 ) -> None:
     """In a model call, in an effect that is done once, and while an outcome is recorded."""
 
-    async def one(case: Callable[[Rig], Awaitable[None]], folder: Path) -> None:
+    async def one(case: Callable[[Rig], Awaitable[str]], folder: Path) -> str:
         async with rig_of(cluster, folder) as rig:
-            await case(rig)
+            return (await rig.run(await case(rig))).status
 
     async with asyncio.TaskGroup() as group:
-        for n, case in enumerate(CASES):
-            group.create_task(one(case, tmp_path / str(n)))
+        tasks = [group.create_task(one(case, tmp_path / str(n))) for n, case in enumerate(CASES)]
+
+    assert [task.result() for task in tasks] == ["completed"] * len(CASES)

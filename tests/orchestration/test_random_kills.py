@@ -8,7 +8,7 @@ import os
 import random
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,10 +48,17 @@ def steps(counter: Path, name: str) -> str:
 
 @dataclass
 class Tally:
-    """What is counted over all runs."""
+    """What is counted over all runs, and which effects happened outside how often."""
 
     kills: int = 0
     answers: int = 0
+    asked: int = 0
+    happened: Counter[str] = field(default_factory=Counter[str])
+
+    @property
+    def twice(self) -> list[str]:
+        """Name the effects that happened more than once."""
+        return [text for text, times in self.happened.items() if times > 1]
 
 
 async def killing(rig: Rig, chance: random.Random, tally: Tally, kills: int) -> None:
@@ -95,8 +102,8 @@ def outside(counter: Path) -> list[str]:
     return counter.read_text().split()
 
 
-async def survive(rig: Rig, kills: int, say: Callable[[str], None]) -> None:
-    """Keep runs going under kills, then compare the record with what happened outside."""
+async def survive(rig: Rig, kills: int, say: Callable[[str], None]) -> Tally:
+    """Keep runs going under kills, compare the record with what happened outside, and count."""
     seed = int(os.environ.get("PYTEST_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
     say(f"seed {seed}")
     counter = rig.folder / "outside.txt"
@@ -116,24 +123,25 @@ async def survive(rig: Rig, kills: int, say: Callable[[str], None]) -> None:
     await attack
     alive.cancel()
     say(f"{tally.kills} kills, {len(ran)} runs, {tally.answers} questions answered")
-    await compare(rig, ran, counter)
+    tally.happened.update(outside(counter))
+    await compare(rig, ran, tally)
+    return tally
 
 
-async def compare(rig: Rig, ran: list[str], counter: Path) -> None:
+async def compare(rig: Rig, ran: list[str], tally: Tally) -> None:
     """Started = finished = ledger; effects outside = those that the record holds for happened."""
-    happened = Counter(outside(counter))
-    assert [text for text, times in happened.items() if times > 1] == [], "done twice"
     stored: list[Stored] = []
     for run_id in ran:
         assert (await rig.run(run_id)).status == "completed"
         stored += await rig.stored(run_id)
     settled = [one.fact for one in stored if isinstance(one.fact, CallSettled)]
     assert len(settled) == len(ran) * EFFECTS
-    assert len([s for s in settled if s.outcome.tag is Tag.OK]) == happened.total()
+    assert len([s for s in settled if s.outcome.tag is Tag.OK]) == tally.happened.total()
     absent = [s for s in settled if s.outcome.code == "effect_absent"]
-    assert len(settled) == happened.total() + len(absent)
+    assert len(settled) == tally.happened.total() + len(absent)
     unknown = [one.recorded_at for one in stored if isinstance(one.fact, CallUnknown)]
     asked = [one.recorded_at for one in stored if isinstance(one.fact, InputAsked)]
+    tally.asked = len(asked)
     assert all(abs((a - b).total_seconds()) < TOLD for a, b in zip(unknown, asked, strict=True))
     await all_holds(rig)
 
@@ -143,7 +151,10 @@ async def compare(rig: Rig, ran: list[str], counter: Path) -> None:
 async def test_25_kills_at_random_moments_repeat_no_effect_and_leave_none_unclear(
     rig: Rig, say: Callable[[str], None]
 ) -> None:
-    await survive(rig, 25, say)
+    tally = await survive(rig, 25, say)
+
+    assert (tally.kills, tally.twice) == (25, [])
+    assert tally.answers == tally.asked
 
 
 @pytest.mark.soak
@@ -151,4 +162,7 @@ async def test_25_kills_at_random_moments_repeat_no_effect_and_leave_none_unclea
 async def test_500_kills_at_random_moments_repeat_no_effect_and_leave_none_unclear(
     rig: Rig, say: Callable[[str], None]
 ) -> None:
-    await survive(rig, 500, say)
+    tally = await survive(rig, 500, say)
+
+    assert (tally.kills, tally.twice) == (500, [])
+    assert tally.answers == tally.asked

@@ -120,7 +120,17 @@ async def test_a_worker_killed_between_one_end_and_the_next_start_begins_the_nex
     cluster: Stack, tmp_path: Path, point: str, policy: OnCollision
 ) -> None:
     async with alone(cluster, tmp_path) as rig:
-        await killed_between(rig, point, policy)
+        first, second = await killed_between(rig, point, policy)
+
+        ended = await rig.ended(first.run_id)
+        assert ended.status == ("superseded" if policy is OnCollision.SUPERSEDE else "completed")
+        assert (await rig.ended(second.run_id)).status == "completed"
+        told = [one.fact for one in await read_stream(rig.ledger, slot_stream(first.asked.slot))]
+        assert [one.n for one in told if isinstance(one, SlotTaken)] == [1, 2]
+        assert [one.n for one in told if isinstance(one, SlotReleased)] == [1, 2]
+        for run_id in (first.run_id, second.run_id):
+            assert illegal_step(run_stream(run_id), await rig.facts(run_id)) is None
+        assert len(await rig.of(second.run_id, RunAttached)) == 1
 
 
 @asynccontextmanager
@@ -135,8 +145,13 @@ async def alone(cluster: Stack, folder: Path) -> AsyncGenerator[Rig]:
         yield rig
 
 
-async def killed_between(rig: Rig, point: str, policy: OnCollision) -> None:
-    """End a slot's holder, or stop it, and kill its worker at a point before the next begins."""
+async def killed_between(
+    rig: Rig, point: str, policy: OnCollision
+) -> tuple[Dispatched, Dispatched]:
+    """End a slot's holder, or stop it, and kill its worker at a point before the next begins.
+
+    Gives what was decided of the holder and of the next one; workers go on.
+    """
     next_run, superseded = str(uuid.uuid4()), policy is OnCollision.SUPERSEDE
     named = point % next_run if "%" in point else point
     doomed = rig.start_worker(kill=named)
@@ -149,13 +164,4 @@ async def killed_between(rig: Rig, point: str, policy: OnCollision) -> None:
     assert await asyncio.to_thread(doomed.process.wait, 60) == -signal.SIGKILL
     for _ in range(2 if point.startswith("before:hand_over") else 1):
         rig.start_worker()
-
-    ended = await rig.ended(first.run_id)
-    assert ended.status == ("superseded" if superseded else "completed")
-    assert (await rig.ended(second.run_id)).status == "completed"
-    told = [one.fact for one in await read_stream(rig.ledger, slot_stream(first.asked.slot))]
-    assert [one.n for one in told if isinstance(one, SlotTaken)] == [1, 2]
-    assert [one.n for one in told if isinstance(one, SlotReleased)] == [1, 2]
-    for run_id in (first.run_id, second.run_id):
-        assert illegal_step(run_stream(run_id), await rig.facts(run_id)) is None
-    assert len(await rig.of(second.run_id, RunAttached)) == 1
+    return first, second
